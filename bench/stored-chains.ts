@@ -7,7 +7,8 @@ import { KeyIds } from '../src/store/key-ids.ts';
 import { systemAmbient } from '../src/kit/ambient.ts';
 import { responseBody, turnBody } from '../src/features/state/stored-turn.ts';
 import { openStore } from '../src/compose/open-store.ts';
-import type { Position } from '../src/store/store.ts';
+import { stateStoreOf } from '../src/features/state/store/state-store.ts';
+import type { Position } from '../src/features/state/store/port.ts';
 import { KEY } from './proxy-side.ts';
 
 export interface Chains {
@@ -24,13 +25,15 @@ const AT_ONCE = 64;
 /** Stores conversations in the state directory of a proxy that is not running. Returns the ids of their last responses. */
 export const storeChains = async (stateDir: string, chains: Chains): Promise<readonly string[]> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  const store = await openStore({
-    databaseUrl: null,
-    file: path.join(stateDir, 'state.db'),
-    keys: [],
-    timeoutMs: 60_000,
-    clock: systemAmbient.clock,
-  });
+  const store = stateStoreOf(
+    await openStore({
+      databaseUrl: null,
+      file: path.join(stateDir, 'state.db'),
+      keys: [],
+      timeoutMs: 60_000,
+      clock: systemAmbient.clock,
+    }),
+  );
   // Owners do not depend on the secret of the installation.
   const keyIds = new KeyIds([randomBytes(32)]);
   const owner = keyIds.ownerOf(keyIds.of(KEY));

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemAmbient } from '../kit/ambient.ts';
 import { openStore, STORE_SCHEMA } from '../compose/open-store.ts';
 import type { Store } from '../store/store.ts';
+import { stateStoreOf } from '../features/state/store/state-store.ts';
 import { sharedPostgres } from '../../test/support/postgres.ts';
 import { runCommandLine } from './run.ts';
 
@@ -61,7 +62,7 @@ const NOW = systemAmbient.clock.now();
 
 /** One turn with a response, and a value that has expired. */
 const fill = async (store: Store, key: string): Promise<void> => {
-  await store.turns.commit({
+  await stateStoreOf(store).turns.commit({
     owner: 'alice',
     onto: { kind: 'new', segment: `seg_${key}`, cacheKey: 'c' },
     turn: { key, body: '[]', itemIds: [] },

@@ -113,18 +113,12 @@ const schemaText = ({ schemaVersion, knownVersion }: StoreStatus): string => {
 };
 
 const contentRows = ({
-  rows,
+  lines,
   expired,
   oldest,
   encryption,
 }: StoreContent): readonly (readonly [string, string])[] => [
-  ['responses', String(rows.responses)],
-  ['turns', `${rows.turns} in ${rows.segments} conversations and chains`],
-  ['chats', String(rows.chat_completions)],
-  ['events', `${rows.run_events} batches`],
-  ['memory', `${rows.memory} values`],
-  ['keys', `${rows.api_keys} named keys`],
-  ['requests', `${rows.requests} in the request log`],
+  ...lines,
   ['expired', `${expired} rows wait for deletion`],
   ['oldest', oldest === null ? 'none' : new Date(oldest).toISOString()],
   ['encryption', encryption.length === 0 ? 'nothing is stored' : encryption.map(encryptionText).join('; ')],

@@ -237,7 +237,7 @@ export const storeCheck = (config: Config): Check => ({
     try {
       const store = await openConfiguredStore(config);
       try {
-        await store.responses.at('', '');
+        await store.kept.bytes('');
       } finally {
         await store.close();
       }

@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 
+import type { TableNotes } from './part.ts';
 import type { Place, Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
@@ -25,14 +26,14 @@ const NEVER = Number.MAX_SAFE_INTEGER;
  * other cannot read. A row that every start seals with its current key shows it. A database of an earlier version has none,
  * so what was written last counts.
  */
-export const checkStoreKey = async (db: Kysely<Tables>, seal: Seal): Promise<void> => {
+export const checkStoreKey = async (db: Kysely<Tables>, seal: Seal, tables: TableNotes): Promise<void> => {
   const check = await db
     .selectFrom('memory')
     .select('value')
     .where('kind', '=', ROW.kind)
     .where('key', '=', ROW.key)
     .executeTakeFirst();
-  const sealed = check?.value ?? (await lastWritten(db));
+  const sealed = check?.value ?? (await lastWritten(db, tables));
   if (sealed !== null && !seal.canOpen(sealed)) throw new WrongStoreKeyError();
   // Nothing is written at most starts: they also work on a full disk.
   if (check === undefined || !seal.isCurrent(check.value)) await acceptStoreKey(db, seal);
@@ -50,18 +51,21 @@ export const acceptStoreKey = async (db: Kysely<Tables>, seal: Seal): Promise<vo
 };
 
 /** Earlier rows may have been encrypted with keys that were dropped on purpose. */
-const lastWritten = async (db: Kysely<Tables>): Promise<string | null> => {
+const lastWritten = async (db: Kysely<Tables>, tables: TableNotes): Promise<string | null> => {
   const signing = await db
     .selectFrom('memory')
     .select('value')
     .where('kind', '=', 'signature-key')
     .executeTakeFirst();
   if (signing !== undefined) return signing.value;
-  const segment = await db
-    .selectFrom('segments')
-    .select('cache_key')
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return segment?.cache_key ?? null;
+  let last: { readonly sealed: string; readonly createdAt: number } | null = null;
+  for (const [table, { sealed, columns }] of Object.entries(tables)) {
+    if (sealed === undefined || !('created_at' in columns)) continue;
+    const { rows } = await sql<{ readonly sealed: string; readonly createdAt: number }>`
+      select ${sql.ref(sealed)} as sealed, created_at as "createdAt" from ${sql.table(table)}
+      order by created_at desc limit 1`.execute(db);
+    const [row] = rows;
+    if (row !== undefined && row.createdAt > (last?.createdAt ?? -1)) last = row;
+  }
+  return last?.sealed ?? null;
 };

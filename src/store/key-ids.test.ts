@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { requestStore } from '../features/request-log/store.ts';
+import { stateStoreOf } from '../features/state/store/state-store.ts';
 import { usageStore } from '../features/usage/store.ts';
 import { partOf } from './part.ts';
 import type { Store } from './store.ts';
@@ -60,12 +61,13 @@ describe('a store with shown ids', () => {
     ids,
   );
 
+  const { turns, responses, chats } = stateStoreOf(store);
   const usage = partOf(store, usageStore);
   const requests = partOf(store, requestStore);
 
   it('translates shown ids to the owners of its rows, and back', async () => {
     expect(store.kind).toBe('sqlite');
-    await store.turns.size(shown, { segment: shown, pos: 0 });
+    await turns.size(shown, { segment: shown, pos: 0 });
     await usage.sums({ keyIds: [shown, NAMED], by: ['keyId'] } as never);
     await usage.put([{ keyId: shown }, { keyId: '' }] as never);
     await requests.list({ keyId: shown } as never);
@@ -78,10 +80,10 @@ describe('a store with shown ids', () => {
   });
 
   it('shows them with the other ids, and leaves content alone', async () => {
-    expect(await store.responses.take({} as never, [])).toEqual([{ owner: shown, body }]);
-    expect(await store.responses.find(shown, 'x')).toBe(null);
+    expect(await responses.take({} as never, [])).toEqual([{ owner: shown, body }]);
+    expect(await responses.find(shown, 'x')).toBe(null);
     expect(await requests.list({} as never)).toEqual([{ keyId: shown }, { keyId: null }, { keyId: NAMED }]);
     expect(await usage.sums({} as never)).toEqual([{ keyId: shown, requests: 1 }]);
-    expect(await store.chats.find(shown, 'x')).toEqual({ id: 'x', metadata: { owner: OWNER } });
+    expect(await chats.find(shown, 'x')).toEqual({ id: 'x', metadata: { owner: OWNER } });
   });
 });

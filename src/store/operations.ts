@@ -1,53 +1,56 @@
-import { migrationsWith } from './migrations/migrate.ts';
+import { mergeRows } from '../kit/collections/merge-rows.ts';
+import { migrationsOf } from './migrations/migrate.ts';
 import type { Migration } from './migrations/migration.ts';
-import type { Operation } from './operation.ts';
-import type { StorePart } from './part.ts';
-import { chatOperations } from './queries/chats.ts';
-import { conversationOperations } from './queries/conversations.ts';
-import { eventOperations } from './queries/events.ts';
-import { keptOperations } from './queries/kept.ts';
-import { memoryOperations } from './queries/memory.ts';
-import { responseOperations } from './queries/responses.ts';
-import { segmentOperations } from './queries/all-segments.ts';
-import { sweepWith } from './queries/sweep.ts';
-import { turnOperations } from './queries/turns.ts';
+import { write, type Operation, type Query } from './operation.ts';
+import type { StatusLine, StorePart, TableNotes } from './part.ts';
+import { keptStore } from './queries/kept.ts';
+import { memoryStore } from './queries/memory.ts';
 import type { StoreHooks } from './store-options.ts';
 import type { Store } from './store.ts';
 
-const PARTS = {
-  turns: turnOperations,
-  responses: responseOperations,
-  conversations: conversationOperations,
-  events: eventOperations,
-  chats: chatOperations,
-  memory: memoryOperations,
-  segments: segmentOperations,
-  kept: keptOperations,
-};
+/** The parts that belong to no feature. */
+const OWN_PARTS: readonly StorePart[] = [memoryStore, keptStore];
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;
 
 /** What a database can do, with the parts of features. */
 export interface StoreSchema {
   readonly migrations: readonly Migration[];
-  /** Every operation by its name, such as `turns.commit`. */
+  /** Every operation by its name, such as `memory.put`. */
   readonly operations: ReadonlyMap<string, AnyOperation>;
+  readonly tables: TableNotes;
+  readonly status: Readonly<Record<string, StatusLine>>;
 }
 
-export const schemaWith = (features: readonly StorePart[]): StoreSchema => ({
-  migrations: migrationsWith(features.map(({ migrations }) => migrations)),
-  operations: new Map([
-    ...[
-      ...Object.entries(PARTS),
-      ...features.map(({ name, operations }) => [name, operations] as const),
-    ].flatMap(([part, operations]) =>
-      Object.entries(operations).map(
-        ([name, operation]) => [`${part}.${name}`, operation as AnyOperation] as const,
+export const schemaWith = (features: readonly StorePart[]): StoreSchema => {
+  const parts = [...OWN_PARTS, ...features];
+  return {
+    migrations: migrationsOf(parts.map(({ migrations }) => migrations)),
+    operations: new Map([
+      ...parts.flatMap(({ name: part, operations }) =>
+        Object.entries(operations).map(
+          ([name, operation]) => [`${part}.${name}`, operation as AnyOperation] as const,
+        ),
       ),
+      ['sweep', sweepOf(parts) as unknown as AnyOperation],
+    ]),
+    tables: mergeRows<TableNotes[string]>(
+      {},
+      parts.map(({ tables }) => tables),
     ),
-    ['sweep', sweepWith(features.flatMap(({ sweep = [] }) => sweep)) as unknown as AnyOperation],
-  ]),
-});
+    status: mergeRows<StatusLine>(
+      {},
+      parts.map(({ status = {} }) => status),
+    ),
+  };
+};
+
+const sweepOf = (parts: readonly StorePart[]) =>
+  write(async (query: Query, limit: number): Promise<number> => {
+    let swept = 0;
+    for (const { sweep } of parts) swept += (await sweep?.(query, limit)) ?? 0;
+    return swept;
+  });
 
 export type RunOperation = (name: string, args: readonly unknown[]) => Promise<unknown>;
 
@@ -65,7 +68,7 @@ export const methodsOf = (
     parts[part] = { ...parts[part], [method]: (...args: readonly unknown[]) => run(name, args) };
   }
   return {
-    ...(parts as unknown as Pick<Store, keyof typeof PARTS>),
+    ...(parts as unknown as Pick<Store, 'memory' | 'kept'>),
     sweep: (limit) => run('sweep', [limit]) as Promise<number>,
   };
 };

@@ -1,6 +1,3 @@
-import type { KeptStore } from './ports/kept.ts';
-import type { SegmentStore } from './ports/segments.ts';
-
 /**
  * The port for everything that is kept between requests. Its methods know rows and texts, not APIs: a `body` is JSON that
  * only the caller reads. Every row belongs to an owner, the id of an API key, and a row of another owner is as unknown
@@ -13,13 +10,7 @@ import type { SegmentStore } from './ports/segments.ts';
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
-  readonly turns: TurnStore;
-  readonly responses: ResponseStore;
-  readonly conversations: ConversationStore;
-  readonly events: EventStore;
-  readonly chats: ChatStore;
   readonly memory: MemoryStore;
-  readonly segments: SegmentStore;
   readonly kept: KeptStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
@@ -39,232 +30,13 @@ export type OnChange = (responseId: string, what: ResponseChange) => void;
  */
 export type ResponseChange = 'events' | 'status' | 'key';
 
-/** A place in a segment. A conversation up to there consists of the turns of the segment up to `pos`, and of what the segment was forked from. */
-export interface Position {
-  readonly segment: string;
-  /** From 0. */
-  readonly pos: number;
-}
-
-/** What one request added to a conversation. */
-export interface TurnRow extends Position {
-  /** Names the turn in the ids of its input items: 32 hexadecimal digits. */
-  readonly key: string;
-  /** Null: items that were added without a response. */
-  readonly responseId: string | null;
-  readonly body: string;
-}
-
-/** A turn to be written. */
-export interface NewTurn {
-  readonly key: string;
-  readonly body: string;
-  /** The ids of its output items, by which later requests may refer to them. */
-  readonly itemIds: readonly string[];
-}
-
-/** Where a turn is written. */
-export type Onto =
-  /** It begins a conversation. `cacheKey` is the key of the conversation for the prompt cache. */
-  | { readonly kind: 'new'; readonly segment: string; readonly cacheKey: string }
+/** How much is kept for each API key. */
+export interface KeptStore {
   /**
-   * After this turn. If that has a follower already, or belongs to a conversation, which only `conversation` adds to,
-   * the turn begins the segment `fork`, which copies nothing.
+   * The bytes of everything that belongs to the key, as they are stored: responses, conversations, chat completions, and
+   * the events of streams. Expired rows count until the sweep has deleted them.
    */
-  | { readonly kind: 'after'; readonly at: Position; readonly fork: string; readonly cacheKey: string }
-  /** At the end of a conversation, whatever that is by now. */
-  | { readonly kind: 'conversation'; readonly id: string };
-
-export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
-
-export interface ResponseRow {
-  readonly id: string;
-  readonly owner: string;
-  readonly status: ResponseStatus;
-  readonly isBackground: boolean;
-  /** Null until it has ended. */
-  readonly position: Position | null;
-  /** Milliseconds since the Unix epoch, like all times here. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly body: string;
-}
-
-export interface TurnStore {
-  /**
-   * Writes a turn and its response. Null: the response was a background one, and has another status by now (it was
-   * cancelled, or given up as lost), or what the turn follows was deleted. Then nothing is written.
-   */
-  commit(write: {
-    readonly owner: string;
-    readonly onto: Onto;
-    readonly turn: NewTurn;
-    /** Null: items without a response. */
-    readonly response: Omit<ResponseRow, 'owner' | 'position'> | null;
-    /** The segment lives at least as long. */
-    readonly expiresAt: number;
-  }): Promise<Position | null>;
-  /** How long all turns up to this place are together, in characters of their bodies; null if it is unknown. */
-  size(owner: string, at: Position): Promise<number | null>;
-  /** All turns up to this place, the oldest first; empty if it is unknown. */
-  upTo(owner: string, at: Position): Promise<readonly TurnRow[]>;
-  /** The key of the conversation for the prompt cache. */
-  cacheKey(owner: string, segment: string): Promise<string | null>;
-  /** Turns of one segment, without those it was forked from. */
-  page(
-    owner: string,
-    segment: string,
-    page: {
-      /** Excluded; null: from the first, or the last. */
-      readonly from: number | null;
-      readonly order: 'asc' | 'desc';
-      readonly limit: number;
-      /** At least one turn, and then until so many characters are reached: fewer than `limit` need not be the last. */
-      readonly maxChars: number;
-    },
-  ): Promise<readonly TurnRow[]>;
-  byKey(owner: string, key: string): Promise<TurnRow | null>;
-  /** Those of these turns that are known: at least one, and then until `maxChars` is reached. Ask again for the others. */
-  byKeys(owner: string, keys: readonly string[], maxChars: number): Promise<readonly TurnRow[]>;
-  /**
-   * The turns with these output items, by the ids of the items. The newest turn if several have the id. At least one turn,
-   * and then until `maxChars` is reached: ask again for the others.
-   */
-  byItems(owner: string, itemIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, TurnRow>>;
-  /** Replaces the body of a turn, unless it was changed in the meantime. `size` does not change. */
-  rewrite(owner: string, turn: TurnRow, body: string): Promise<boolean>;
-}
-
-/**
- * An instance that runs a background response. It raises `beat` again and again: if it does not, it is dead. So no clocks
- * of different machines have to be compared.
- */
-export interface Lease {
-  readonly instance: string;
-  readonly beat: number;
-}
-
-/** The lease of a response when it was looked at. */
-export interface SeenLease extends Lease {
-  readonly id: string;
-}
-
-export interface ResponseStore {
-  find(owner: string, id: string): Promise<ResponseRow | null>;
-  /** The same without its body. */
-  at(owner: string, id: string): Promise<Pick<ResponseRow, 'status' | 'position'> | null>;
-  /** A background response that was just accepted. */
-  add(row: Omit<ResponseRow, 'position'>, lease: Lease): Promise<void>;
-  /**
-   * Changes status and body of a response that has not ended. Null: it has ended, or is unknown. Wakes the watchers.
-   * `expiresAt`: absent keeps it.
-   */
-  change(
-    owner: string,
-    id: string,
-    to: { readonly status: ResponseStatus; readonly body?: string; readonly expiresAt?: number },
-  ): Promise<ResponseRow | null>;
-  /**
-   * Keeps the responses that this instance runs. Returns those of them that do not run any more, because they were
-   * cancelled or taken over.
-   */
-  renew(lease: Lease, ids: readonly string[]): Promise<readonly string[]>;
-  /** The leases of all running responses of all owners, at most so many. */
-  leases(limit: number): Promise<readonly SeenLease[]>;
-  /**
-   * Takes over those of these responses whose lease is still the same: they have this lease now. One that cannot be read
-   * fails instead.
-   */
-  take(lease: Lease, lost: readonly SeenLease[]): Promise<readonly ResponseRow[]>;
-  /** Also removes its turn, unless another response or a conversation needs it. False: unknown. */
-  delete(owner: string, id: string): Promise<boolean>;
-}
-
-export interface ConversationRow {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly body: string;
-  /** The position of its last turn; -1: it has none. */
-  readonly tip: number;
-  readonly cacheKey: string;
-}
-
-/** A conversation is a segment that has a name and never was forked from another. */
-export interface ConversationStore {
-  create(row: {
-    readonly id: string;
-    readonly owner: string;
-    readonly createdAt: number;
-    readonly expiresAt: number;
-    readonly body: string;
-    readonly cacheKey: string;
-    readonly turn: NewTurn | null;
-  }): Promise<void>;
-  find(owner: string, id: string): Promise<ConversationRow | null>;
-  update(
-    owner: string,
-    id: string,
-    to: { readonly body: string; readonly expiresAt: number },
-  ): Promise<ConversationRow | null>;
-  /** Its turns stay for the responses that have them. False: unknown. */
-  delete(owner: string, id: string): Promise<boolean>;
-  /**
-   * Takes the lock, or keeps it if `holder` has it. Null: unknown conversation. False: another holder has it. A lock that
-   * lasts a minute longer than this one would counts as lost: the clock jumped, or is another one.
-   */
-  lock(
-    owner: string,
-    id: string,
-    lock: { readonly holder: string; readonly until: number },
-  ): Promise<ConversationRow | false | null>;
-  unlock(owner: string, id: string, holder: string): Promise<void>;
-}
-
-/** Some consecutive events of a stream, as text. */
-export interface EventBatch {
-  /** The number of the first event, and of the last. */
-  readonly first: number;
-  readonly last: number;
-  readonly body: string;
-}
-
-export interface EventStore {
-  /** Wakes the watchers. */
-  append(owner: string, responseId: string, batch: EventBatch, expiresAt: number): Promise<void>;
-  /** The batches with events after this number, in their order: at least one, and then until `maxChars` is reached. */
-  after(responseId: string, after: number, maxChars: number): Promise<readonly EventBatch[]>;
-  /** Sets the time for all events of the response. */
-  expire(responseId: string, expiresAt: number): Promise<void>;
-}
-
-export interface ChatRow {
-  readonly id: string;
-  readonly model: string;
-  readonly createdAt: number;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** The answer. */
-  readonly body: string;
-  /** The messages of the request. */
-  readonly messages: string;
-}
-
-export interface ChatStore {
-  add(row: ChatRow & { readonly owner: string; readonly expiresAt: number }): Promise<void>;
-  find(owner: string, id: string): Promise<ChatRow | null>;
-  list(
-    owner: string,
-    page: {
-      readonly model: string | null;
-      /** All of these pairs. */
-      readonly metadata: Readonly<Record<string, string>>;
-      /** Excluded; an unknown id has nothing after it. */
-      readonly after: string | null;
-      readonly order: 'asc' | 'desc';
-      readonly limit: number;
-    },
-  ): Promise<readonly Omit<ChatRow, 'messages'>[]>;
-  update(owner: string, id: string, to: Pick<ChatRow, 'metadata' | 'body'>): Promise<ChatRow | null>;
-  delete(owner: string, id: string): Promise<boolean>;
+  bytes(owner: string): Promise<number>;
 }
 
 /** Small values by key that all instances share. Losing one costs time or money, never content. */

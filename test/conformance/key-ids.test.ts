@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 import { requestStore } from '../../src/features/request-log/store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import { usageStore } from '../../src/features/usage/store.ts';
 import { partOf } from '../../src/store/part.ts';
 import { listRoutes } from '../../scripts/pages/http-api.ts';
@@ -48,7 +49,7 @@ otelEnvironment({
 /** What a server of an earlier version has written. */
 const writeEarlierRows = async (): Promise<void> => {
   const { clock } = systemAmbient;
-  const store = await openStore({ databaseUrl, file: '', keys: [], timeoutMs: 30_000, clock });
+  const store = stateStoreOf(await openStore({ databaseUrl, file: '', keys: [], timeoutMs: 30_000, clock }));
   const [now, expiresAt] = [clock.now(), clock.now() + DAY_MS];
   for (const [owner, name] of [
     [OWNER, 'old'],

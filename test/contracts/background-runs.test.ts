@@ -12,7 +12,7 @@ import {
 } from '../../src/features/state/background/background-runs.ts';
 import { ResponseEvents } from '../../src/features/state/background/response-events.ts';
 import { readResponse } from '../../src/features/state/stored-turn.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { StateStore } from '../../src/features/state/store/port.ts';
 import type { BackgroundResponse, Frame } from '../../src/turns/api.ts';
 import type { DetachedRun } from '../../src/turns/run.ts';
 import type { FinishedAnswer } from '../../src/turns/turn-state.ts';
@@ -29,7 +29,7 @@ const frame = (event: string, number: number): Frame => ({ event, data: { sequen
 /** An instance on a store. */
 const instanceOf = (
   harness: StoreHarness,
-  store: Store,
+  store: StateStore,
   name: string,
   rerun: BackgroundRunsOptions['rerun'] = null,
 ) => {
@@ -156,7 +156,7 @@ describeStores('background runs', (open) => {
       renewals += 1;
       return lost;
     };
-    const counted: Store = { ...harness.store, responses: { ...responses, renew } };
+    const counted: StateStore = { ...harness.store, responses: { ...responses, renew } };
     const one = instanceOf(harness, counted, harness.newId('instance'));
     one.runs.start();
     const run = one.open(harness.newId('resp'));
@@ -245,8 +245,8 @@ describeStores('background runs', (open) => {
       return prepared.promise;
     };
     /** An instance looks at all leases right after it has renewed its own. */
-    const looking = (store: Store, look: () => unknown): Store => {
-      const leases: Store['responses']['leases'] = async (max) => {
+    const looking = (store: StateStore, look: () => unknown): StateStore => {
+      const leases: StateStore['responses']['leases'] = async (max) => {
         await look();
         return store.responses.leases(max);
       };

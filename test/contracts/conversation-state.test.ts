@@ -9,7 +9,7 @@ import { Conversations } from '../../src/features/state/conversations.ts';
 import { RecentItems, createReferredItems } from '../../src/features/state/referred-items.ts';
 import { StoredChats } from '../../src/features/state/stored-chats.ts';
 import { createTurnStates } from '../../src/features/state/turn-states.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { StateStore } from '../../src/features/state/store/port.ts';
 import type { KeptResponse } from '../../src/turns/api.ts';
 import type { FinishedAnswer, TurnState } from '../../src/turns/turn-state.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
@@ -26,7 +26,7 @@ const textOf = (item: Item): string =>
   item.kind === 'message' && item.parts[0]?.kind === 'text' ? item.parts[0].text : '';
 
 /** What an instance of the server has. */
-const open = ({ clock }: StoreHarness, store: Store) => {
+const open = ({ clock }: StoreHarness, store: StateStore) => {
   const ambient = { ids: systemAmbient.ids, clock };
   const memory = { maxBytes: 1024 * 1024, clock, onChange() {} };
   const chains = new Chains({ store, ...memory });
@@ -130,7 +130,7 @@ describeStores('a conversation', (harness) => {
   it('is in memory after an answer, until another process changes it', async () => {
     const { store, openAnother } = harness();
     const loads: number[] = [];
-    const counted: Store = {
+    const counted: StateStore = {
       ...store,
       turns: {
         ...store.turns,

@@ -4,7 +4,7 @@ import type { Item } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { createReferredItems } from '../../src/features/state/referred-items.ts';
 import { storedItems, turnBody } from '../../src/features/state/stored-turn.ts';
-import type { TurnStore } from '../../src/store/store.ts';
+import type { TurnStore } from '../../src/features/state/store/port.ts';
 import { DAY, describeStores } from '../support/store-harness.ts';
 
 const NO_MEMORY = { of: () => ({ recall: () => null, remember() {}, forget() {} }) };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ChatRow, ChatStore } from '../../src/store/store.ts';
+import type { ChatRow, ChatStore } from '../../src/features/state/store/port.ts';
 import { DAY, describeStores, KEYS, type StoreHarness } from '../support/store-harness.ts';
 
 const add = async (

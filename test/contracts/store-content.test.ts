@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Store } from '../../src/store/store.ts';
+import type { StateStore } from '../../src/features/state/store/port.ts';
 import {
   commit,
   commitChain,
@@ -24,7 +24,7 @@ const corrupt = (row: string) => ({
 /** Writes a turn with a response, and returns what is read of it. */
 const writtenAndRead = async (
   harness: StoreHarness,
-  store: Store,
+  store: StateStore,
   body: string,
 ): Promise<readonly string[]> => {
   const turn = turnOf(harness.newId('key'), { body });
@@ -126,14 +126,15 @@ describeStores('a key that is rotated', (open) => {
     const old = await harness.openAnother({ keys: [KEYS[0]] });
     const rotated = await harness.openAnother({ keys: [KEYS[1], KEYS[0]] });
     const dropped = await harness.openAnother({ keys: [KEYS[1]] });
-    const write = async (store: Store): Promise<string> => (await commit({ ...harness, store })).responseId;
+    const write = async (store: StateStore): Promise<string> =>
+      (await commit({ ...harness, store })).responseId;
     const [plainId, oldId, newId] = [await write(plain), await write(old), await write(rotated)];
-    const read = async (store: Store, id: string): Promise<unknown> =>
+    const read = async (store: StateStore, id: string): Promise<unknown> =>
       store.responses.find('alice', id).then(
         (row) => row?.body,
         (error: { readonly failure: { readonly kind: string } }) => error.failure.kind,
       );
-    const all = async (store: Store): Promise<unknown> =>
+    const all = async (store: StateStore): Promise<unknown> =>
       Promise.all([plainId, oldId, newId].map((id) => read(store, id)));
     const bodies = [plainId, oldId, newId].map((id) => JSON.stringify({ id }));
     expect(await all(rotated)).toEqual(bodies);
@@ -146,7 +147,7 @@ describeStores('a key that is rotated', (open) => {
     const old = await harness.openWithoutKey([KEYS[0]]);
     const store = await harness.openWithoutKey([KEYS[1]]);
     const dead = { instance: harness.newId('dead'), beat: 1 };
-    const add = async (to: Store): Promise<string> => {
+    const add = async (to: StateStore): Promise<string> => {
       const row = responseOf(harness, harness.newId('resp'), { status: 'in_progress', isBackground: true });
       await to.responses.add({ ...row, owner: 'alice' }, dead);
       return row.id;

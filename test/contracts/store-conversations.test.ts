@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ConversationRow, NewTurn } from '../../src/store/store.ts';
+import type { ConversationRow, NewTurn } from '../../src/features/state/store/port.ts';
 import { commit, DAY, describeStores, turnOf, type StoreHarness } from '../support/store-harness.ts';
 
 const create = async (harness: StoreHarness, turn: NewTurn | null = null): Promise<ConversationRow> => {

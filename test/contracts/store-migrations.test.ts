@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { kyselyOn } from '../../src/store/connection-dialect.ts';
 import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
 import { migrate, schemaVersion } from '../../src/store/migrations/migrate.ts';
+import type { StateTables } from '../../src/features/state/store/tables.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { commitChain, describeStores, KEYS, openDatabase, type Database } from '../support/store-harness.ts';
 
@@ -32,7 +33,7 @@ const FIRST_ROWS = [
   "insert into memory values ('reasoning', 'k', 9, 'j')",
 ];
 
-const TABLES: readonly (keyof Tables)[] = [
+const TABLES: readonly (keyof (Tables & StateTables))[] = [
   'segments',
   'turns',
   'item_index',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ResponseRow, ResponseStatus } from '../../src/store/store.ts';
+import type { ResponseRow, ResponseStatus } from '../../src/features/state/store/port.ts';
 import {
   commit,
   commitChain,

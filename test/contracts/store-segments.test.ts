@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { SegmentRow } from '../../src/store/ports/segments.ts';
+import type { SegmentRow } from '../../src/features/state/store/port.ts';
 import {
   commit,
   commitChain,

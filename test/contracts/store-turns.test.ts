@@ -10,7 +10,7 @@ import {
   turnOf,
   type StoreHarness,
 } from '../support/store-harness.ts';
-import type { Position, TurnRow } from '../../src/store/store.ts';
+import type { Position, TurnRow } from '../../src/features/state/store/port.ts';
 
 const keysOf = (turns: readonly TurnRow[]): readonly string[] => turns.map(({ key }) => key);
 

@@ -9,6 +9,7 @@ import { ALL_METRICS, loadConfig } from '../../src/compose/features.ts';
 import { valuesOf } from '../../src/config/schema.ts';
 import { STATE_TABLES } from '../../src/features/state/feature.ts';
 import { openServerStore } from '../../src/compose/open-store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import { keptIn } from '../../src/features/state/open.ts';
 import { createTurnStates } from '../../src/features/state/turn-states.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';
@@ -25,7 +26,7 @@ const { store } = serverStore;
 if (store === null) throw new Error('nothing is stored');
 const states = createTurnStates({
   kept: keptIn(
-    store,
+    stateStoreOf(store),
     { ambient: systemAmbient, logger: deps.logger, storeTtlMs: 60_000 },
     { settings: valuesOf(STATE_TABLES.settings, config), metrics: deps.metrics as never },
   ),

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { openStore } from '../../src/compose/open-store.ts';
-import type { Position } from '../../src/store/store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
+import type { Position } from '../../src/features/state/store/port.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { runs } from '../support/runs.ts';
 import { KEYS, openDatabase, type Database } from '../support/store-harness.ts';
@@ -46,7 +47,9 @@ describe.each(['sqlite', 'postgres'] as const)('%s', (kind) => {
     for (const [run, count] of turns.entries()) stored.push(...(await writeAndKill(database, run, count)));
     expect(stored.length).toBeGreaterThanOrEqual(turns.reduce((sum, count) => sum + count));
     const clock = { now: () => Date.now() };
-    const store = await openStore({ ...database.options, keys: [KEYS[0]], timeoutMs: 30_000, clock });
+    const store = stateStoreOf(
+      await openStore({ ...database.options, keys: [KEYS[0]], timeoutMs: 30_000, clock }),
+    );
     for (const [id, at] of stored) {
       const response = await store.responses.find('alice', id);
       const [, , chain, count] = id.split('_').map(Number);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 
 import { openStore } from '../../src/compose/open-store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import type { StoreChange, StoreOptions } from '../../src/store/store-options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startForwarder, type Forwarder } from '../support/pausable-forwarder.ts';
@@ -86,7 +87,7 @@ describe('a database', () => {
     expect(woken).toEqual(['*']);
     // It listens again.
     const other = await open(direct);
-    await other.events.append('alice', 'resp_after', { first: 0, last: 0, body: '' }, 2_000);
+    await stateStoreOf(other).events.append('alice', 'resp_after', { first: 0, last: 0, body: '' }, 2_000);
     await expect.poll(() => woken).toEqual(['*', 'resp_after']);
   });
 

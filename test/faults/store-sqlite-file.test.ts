@@ -9,6 +9,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openStore } from '../../src/compose/open-store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import type { StoreChange, StoreOptions } from '../../src/store/store-options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { mountDisk } from '../chaos/faults.ts';
@@ -205,12 +206,13 @@ describe('the thread', () => {
   it('writes the others of a group when one fails', async () => {
     const store = await open();
     const batch = { first: 0, last: 0, body: 'one' };
-    await store.events.append('alice', 'resp', batch, 2_000);
+    const { events } = stateStoreOf(store);
+    await events.append('alice', 'resp', batch, 2_000);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         index % 2 === 0
           ? put(store, `key${index}`)
-          : store.events.append('alice', 'resp', { ...batch, body: 'other' }, 2_000).catch(() => 'rejected'),
+          : events.append('alice', 'resp', { ...batch, body: 'other' }, 2_000).catch(() => 'rejected'),
       ),
     );
     expect(answers).toEqual(

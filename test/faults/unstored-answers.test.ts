@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 
@@ -11,7 +12,7 @@ vi.mock(import('../../src/store/open-store.ts'), async (original) => {
   const fails = () => Promise.reject(gatewayError('store_unavailable'));
   return {
     openDatabase: async (options: Parameters<typeof real.openDatabase>[0]) => {
-      const store = await real.openDatabase(options);
+      const store = stateStoreOf(await real.openDatabase(options));
       return { ...store, chats: { ...store.chats, add: fails }, turns: { ...store.turns, commit: fails } };
     },
   };

@@ -10,20 +10,28 @@ import type { Execute } from '../../src/store/connection-dialect.ts';
 import { createConnectionPool } from '../../src/store/postgres/connections.ts';
 import { openAdmin } from '../../src/store/admin/open-admin.ts';
 import { openStore, STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
-import type { NewTurn, Onto, Position, ResponseRow, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type {
+  NewTurn,
+  Onto,
+  Position,
+  ResponseRow,
+  StateStore,
+} from '../../src/features/state/store/port.ts';
 
 /** A database with a store on it, and a way to look behind the store. */
 export interface StoreHarness {
   readonly kind: Store['kind'];
-  readonly store: Store;
+  readonly store: StateStore;
   readonly clock: { time: number; now(): number };
   /** Other rows than those of other tests. */
   newId(prefix: string): string;
   /** Another store on the same database. It is closed with the harness. */
-  openAnother(options?: Partial<StoreOptions>): Promise<Store>;
+  openAnother(options?: Partial<StoreOptions>): Promise<StateStore>;
   /** The same with another key, although the key of before is lost. */
-  openWithoutKey(keys: readonly string[]): Promise<Store>;
+  openWithoutKey(keys: readonly string[]): Promise<StateStore>;
   /** Runs SQL on the database itself. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -103,8 +111,10 @@ export const describeStores = (
       const database = await openDatabase(kind);
       const clock = { time: Date.now(), now: () => clock.time };
       let count = 0;
-      const openAnother = async (options: Partial<StoreOptions> = {}): Promise<Store> => {
-        const store = await openStore({ ...database.options, keys, timeoutMs: 30_000, clock, ...options });
+      const openAnother = async (options: Partial<StoreOptions> = {}): Promise<StateStore> => {
+        const store = stateStoreOf(
+          await openStore({ ...database.options, keys, timeoutMs: 30_000, clock, ...options }),
+        );
         closing.unshift(() => store.close());
         return store;
       };

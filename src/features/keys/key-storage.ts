@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { forgetOldest } from '../../kit/collections/recent.ts';
-import type { KeptStore } from '../../store/ports/kept.ts';
+import type { KeptStore } from '../../store/store.ts';
 import { keyError } from './failures.ts';
 import type { KeyDirectory } from './key.ts';
 

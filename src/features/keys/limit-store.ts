@@ -1,7 +1,7 @@
 import type { Migration } from '../../store/migrations/migration.ts';
 import { read, relaxed, write, type Query } from '../../store/operation.ts';
-import type { StorePart, TableNotes } from '../../store/part.ts';
-import { deleteExpired, type Sweep } from '../../store/queries/sweep.ts';
+import type { StorePart, Sweep, TableNotes } from '../../store/part.ts';
+import { deleteExpired } from '../../store/queries/expressions.ts';
 
 /**
  * What keys have used of their limits. A limit has a name, and an amount that may be used within a window; its meaning is
@@ -318,6 +318,7 @@ const NOTES: TableNotes<LimitTables> = {
     },
   },
   limit_reservations: {
+    isSwept: true,
     about: 'What a running request has reserved. Settling it deletes the row, so it happens once.',
     columns: {
       id: '',

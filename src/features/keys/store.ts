@@ -381,5 +381,6 @@ export const keyStore: StorePart<KeyStore> = {
     used: write(used),
   },
   migrations: { 2: keyTables },
+  status: { keys: { after: 'memory', text: (rows) => `${rows['api_keys']} named keys` } },
   tables: NOTES,
 };

@@ -3,7 +3,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Migration } from '../../store/migrations/migration.ts';
 import { read, write, type Query } from '../../store/operation.ts';
 import type { StorePart, TableNotes } from '../../store/part.ts';
-import { deleteExpired } from '../../store/queries/sweep.ts';
+import { deleteExpired } from '../../store/queries/expressions.ts';
 import type { Place, Seal } from '../../store/seal.ts';
 import type { Sealed } from '../../store/tables.ts';
 
@@ -245,6 +245,8 @@ const trim = async ({ db }: RequestQuery, keep: number, limit: number): Promise<
 const NOTES: TableNotes<RequestTables> = {
   requests: {
     after: 'api_key_state',
+    sealed: 'body',
+    isSwept: true,
     about:
       'The log of requests: facts about requests that have ended, no content. See [requests](requests.md).',
     columns: {
@@ -268,6 +270,7 @@ export const requestStore: StorePart<RequestStore> = {
   name: 'requests',
   operations: { add: write(add), find: read(find), list: read(list), trim: write(trim) },
   migrations: { 3: requestTable },
+  status: { requests: { after: 'keys', text: (rows) => `${rows['requests']} in the request log` } },
   sweep: (query, limit) => deleteExpired(query, 'requests', limit),
   tables: NOTES,
 };

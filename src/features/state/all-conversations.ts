@@ -1,8 +1,7 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { runSliced, yieldToLoop } from '../../kit/async/event-loop.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { SegmentRow, SegmentTurn } from '../../store/ports/segments.ts';
-import type { Store } from '../../store/store.ts';
+import type { SegmentRow, SegmentTurn, StateStore } from './store/port.ts';
 import type { Chains } from './chains.ts';
 import type { LoadLimits } from '../../turns/turn-state.ts';
 import { unknownConversation, type ConversationLocks } from './conversation-locks.ts';
@@ -17,7 +16,7 @@ import {
 } from './stored-turn.ts';
 
 export interface AllConversationsDeps {
-  readonly store: Store;
+  readonly store: StateStore;
   readonly locks: ConversationLocks;
   readonly chains: Chains;
   readonly items: ReferredItems;

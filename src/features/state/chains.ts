@@ -3,7 +3,7 @@ import type { Item } from '../../canonical/request/item.ts';
 import type { Clock, IdSource } from '../../kit/ambient.ts';
 import { runSliced, type Sliced } from '../../kit/async/event-loop.ts';
 import { FairCache } from '../../kit/collections/fair-budget.ts';
-import type { ConversationRow, Position, Store, TurnRow } from '../../store/store.ts';
+import type { ConversationRow, Position, TurnRow, StateStore } from './store/port.ts';
 import type { LoadLimits } from '../../turns/turn-state.ts';
 import { readStoredTurn, sentItems } from './stored-turn.ts';
 
@@ -20,7 +20,7 @@ export interface Chain {
 }
 
 export interface ChainsOptions {
-  readonly store: Store;
+  readonly store: StateStore;
   /** For conversations that were used recently; 0 keeps none. */
   readonly maxBytes: number;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ const HOT_FOR_MS = 60 * 60_000;
  * decryption.
  */
 export class Chains {
-  readonly #store: Store;
+  readonly #store: StateStore;
   readonly #hot: FairCache<Chain>;
 
   constructor({ store, maxBytes, clock, onChange }: ChainsOptions) {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
-import type { ConversationRow, ConversationStore } from '../../store/store.ts';
+import type { ConversationRow, ConversationStore } from './store/port.ts';
 import { ConversationLocks, type ConversationLock } from './conversation-locks.ts';
 
 const ROW: ConversationRow = { id: 'conv_1', createdAt: 0, body: '', tip: -1, cacheKey: 'conv_1' };

@@ -3,13 +3,13 @@ import type { Ambient } from '../../kit/ambient.ts';
 import { Limiter, type Permit } from '../../kit/async/limiter.ts';
 import { pause } from '../../kit/async/wait.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { ConversationRow, Store } from '../../store/store.ts';
+import type { ConversationRow, StateStore } from './store/port.ts';
 import type { StateAsk } from '../../turns/turn-state.ts';
 import type { Chain, Chains } from './chains.ts';
 import { stateError } from './failures.ts';
 
 export interface ConversationLocksOptions {
-  readonly store: Pick<Store, 'conversations'>;
+  readonly store: Pick<StateStore, 'conversations'>;
   readonly ambient: Ambient;
   /** How long a writer waits for others. */
   readonly waitMs: number;
@@ -173,7 +173,7 @@ type ConversationAsk = Pick<StateAsk, 'caller' | 'signal' | 'onBytes' | 'isOnlyR
 export type OpenConversation = (ask: ConversationAsk, id: string) => Promise<OpenedConversation>;
 
 interface OpenConversationDeps {
-  readonly store: Pick<Store, 'conversations'>;
+  readonly store: Pick<StateStore, 'conversations'>;
   readonly chains: Chains;
   readonly locks: ConversationLocks;
 }

@@ -5,7 +5,7 @@ import { runSliced, yieldToLoop } from '../../kit/async/event-loop.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isRandomId } from '../../kit/text/patterns.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { ConversationRow, NewTurn, Store, TurnRow } from '../../store/store.ts';
+import type { ConversationRow, NewTurn, TurnRow, StateStore } from './store/port.ts';
 import { newConversationId } from './chains.ts';
 import type { LoadLimits } from '../../turns/turn-state.ts';
 import { type ConversationLocks, type LockAsk, unknownConversation } from './conversation-locks.ts';
@@ -33,7 +33,7 @@ export interface Conversation {
 }
 
 export interface ConversationsDeps {
-  readonly store: Pick<Store, 'turns' | 'conversations'>;
+  readonly store: Pick<StateStore, 'turns' | 'conversations'>;
   readonly locks: Pick<ConversationLocks, 'take'>;
   readonly ambient: Ambient;
   /** How long a conversation is kept, from the last time that something was written to it. */
@@ -222,9 +222,9 @@ const MAX_PAGE_CHARS = 16 * 1024 * 1024;
 
 /** Reads the items of conversations, turn by turn. */
 class ConversationItems {
-  readonly #store: Pick<Store, 'turns'>;
+  readonly #store: Pick<StateStore, 'turns'>;
 
-  constructor(store: Pick<Store, 'turns'>) {
+  constructor(store: Pick<StateStore, 'turns'>) {
     this.#store = store;
   }
 
@@ -275,7 +275,7 @@ class ConversationItems {
   async *#turns(
     { caller, signal, onBytes }: LoadAsk,
     conversation: string,
-    start: Pick<Parameters<Store['turns']['page']>[2], 'from' | 'order'>,
+    start: Pick<Parameters<StateStore['turns']['page']>[2], 'from' | 'order'>,
   ): AsyncGenerator<TurnRow> {
     for (let { from } = start, limit = FIRST_TURNS; ;) {
       const page = { ...start, from, limit, maxChars: READ_CHARS };

@@ -3,6 +3,7 @@ import { deployment, tuning } from '../../config/setting-row.ts';
 import { MAX_TIMER_MS, oneOf, wholeNumber } from '../../config/value.ts';
 import { counter, gauge } from '../../observe/metric-row.ts';
 import { STATE_FAILURES } from './failures.ts';
+import { STATE_STORE } from './store/state-store.ts';
 
 export const STATE_TABLES = {
   settings: {
@@ -145,5 +146,6 @@ export const STATE_TABLES = {
 
 /** Stored responses, conversations and chat completions, and responses that run without their client. */
 export const storedState = feature('state', STATE_TABLES, {
+  store: STATE_STORE,
   open: async (...args) => (await import('./open.ts')).openState(...args),
 });

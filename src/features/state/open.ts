@@ -1,5 +1,4 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
-import type { Store } from '../../store/store.ts';
 import { AllConversations } from './all-conversations.ts';
 import { openBackground } from './background/open.ts';
 import { Chains } from './chains.ts';
@@ -14,6 +13,8 @@ import { storedResponseRoutes } from './routes/responses.ts';
 import { StoredChats } from './stored-chats.ts';
 import { createStoredResponses } from './stored-responses.ts';
 import { createTurnStates, type StateParts } from './turn-states.ts';
+import type { StateStore } from './store/port.ts';
+import { stateStoreOf } from './store/state-store.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -21,7 +22,8 @@ type StateOwn = Own<typeof STATE_TABLES>;
 
 /** Without a store, only WebSockets remember their responses. */
 export const openState = async (core: Core, own: StateOwn): Promise<OpenFeature<typeof STATE_TABLES>> => {
-  const { store, ambient, bodies, logger } = core;
+  const { ambient, bodies, logger } = core;
+  const store = core.store === null ? null : stateStoreOf(core.store);
   const kept = store === null ? null : keptIn(store, core, own);
   const responses = createStoredResponses(kept);
   const background = store === null ? null : openBackground({ store, responses }, core, own);
@@ -50,7 +52,7 @@ export const openState = async (core: Core, own: StateOwn): Promise<OpenFeature<
 
 /** Half of the memory is for conversations, half for items that are referred to. */
 export const keptIn = (
-  store: Store,
+  store: StateStore,
   { ambient, logger, storeTtlMs: ttlMs }: Pick<Core, 'ambient' | 'logger' | 'storeTtlMs'>,
   { settings, metrics }: Pick<StateOwn, 'settings' | 'metrics'>,
 ): StateParts => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { bytesOfText, FairCache } from '../../kit/collections/fair-budget.ts';
 import { isRandomId } from '../../kit/text/patterns.ts';
-import type { Store, TurnRow } from '../../store/store.ts';
+import type { TurnRow, StateStore } from './store/port.ts';
 import type { StateAsk } from '../../turns/turn-state.ts';
 import { readInputItemId, readStoredTurn, storedItems } from './stored-turn.ts';
 
@@ -22,7 +22,7 @@ export interface ReferredItems {
 
 /** `recent`: in memory, in front of the store. */
 export const createReferredItems = (
-  store: Pick<Store, 'turns'>,
+  store: Pick<StateStore, 'turns'>,
   recent: Pick<RecentItems, 'of'>,
 ): ReferredItems => ({
   async load({ caller, onBytes, signal }, ids) {
@@ -54,7 +54,7 @@ type TurnsWithItems = AsyncGenerator<readonly [TurnRow, readonly string[]]>;
 
 /** Input items are found by the turn in their id, output items by the index. */
 async function* turnsWith(
-  { turns }: Pick<Store, 'turns'>,
+  { turns }: Pick<StateStore, 'turns'>,
   owner: string,
   ids: readonly string[],
 ): TurnsWithItems {

@@ -3,7 +3,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { ChatRow, Store } from '../../store/store.ts';
+import type { ChatRow, StateStore } from './store/port.ts';
 import type { KeptChat } from '../../turns/api.ts';
 import type { LoadLimits } from '../../turns/turn-state.ts';
 import { printed, type Metadata, corrupt, parseStoredBody } from './stored-turn.ts';
@@ -34,7 +34,7 @@ export interface ChatPage {
 export type ChatAsk = LoadLimits & { readonly caller: string };
 
 export interface StoredChatsDeps {
-  readonly store: Store;
+  readonly store: StateStore;
   readonly clock: Clock;
   /** How long a completion is kept, from its creation. */
   readonly ttlMs: number;

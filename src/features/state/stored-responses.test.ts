@@ -4,7 +4,7 @@ import { DAY, describeStores, type StoreHarness } from '../../../test/support/st
 import { saidMessage } from '../../../test/support/item-events.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
-import type { Onto, Position } from '../../store/store.ts';
+import type { Onto, Position } from './store/port.ts';
 import { Chains } from './chains.ts';
 import { RecentItems, createReferredItems } from './referred-items.ts';
 import { responseBody, turnBody, type StoredTurn } from './stored-turn.ts';

@@ -3,7 +3,7 @@ import type { Produced } from '../../canonical/request/item.ts';
 import { runSliced, type Sliced } from '../../kit/async/event-loop.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { ResponseRow, TurnRow } from '../../store/store.ts';
+import type { ResponseRow, TurnRow } from './store/port.ts';
 import type { LoadLimits } from '../../turns/turn-state.ts';
 import { isMessageId, type StateParts, STORES_NOTHING } from './turn-states.ts';
 import { turnKeyOf } from './turn-states.ts';

@@ -14,7 +14,7 @@ import { readJsonSteps } from '../../kit/json/json-reader.ts';
 import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { isRandomId } from '../../kit/text/patterns.ts';
-import type { ConversationRow, ResponseRow, ResponseStatus, TurnRow } from '../../store/store.ts';
+import type { ConversationRow, ResponseRow, ResponseStatus, TurnRow } from './store/port.ts';
 
 /** What one request added to a conversation, in the order in which the model read and wrote it. */
 export interface StoredTurn {

@@ -5,7 +5,7 @@ import type { Ambient, IdSource } from '../../kit/ambient.ts';
 import { mapAll } from '../../kit/collections/lists.ts';
 import { charsIn, isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { Store, Onto, ResponseStatus } from '../../store/store.ts';
+import type { Onto, ResponseStatus, StateStore } from './store/port.ts';
 import { type Continues, type KeptMessage, NOTHING_LOADED, type KeptResponse } from '../../turns/api.ts';
 import { insistently } from '../../turns/insistently.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../../turns/turn-state.ts';
@@ -28,7 +28,7 @@ export interface TurnStateDeps {
 
 /** The store, and what is in front of it. */
 export interface StateParts {
-  readonly store: Store;
+  readonly store: StateStore;
   readonly chains: Chains;
   readonly items: ReferredItems;
   readonly openConversation: OpenConversation;

@@ -5,7 +5,7 @@ import type { Migration } from '../../store/migrations/migration.ts';
 import { read, write, type Query } from '../../store/operation.ts';
 import type { StorePart, TableNotes } from '../../store/part.ts';
 import { inParts } from '../../store/queries/expressions.ts';
-import { deleteExpired } from '../../store/queries/sweep.ts';
+import { deleteExpired } from '../../store/queries/expressions.ts';
 
 /** What requests used, added up. The recorder and the database have one column for each. */
 export interface UsageCounts {
@@ -265,6 +265,7 @@ const latencies = async (query: UsageQuery, range: UsageRange): Promise<readonly
 const TABLES: TableNotes<{ usage: UsageTable }> = {
   usage: {
     after: 'limit_reservations',
+    isSwept: true,
     about:
       'What a server process served in an hour for a key, model and client. Rows with the same labels are added up when they are read.',
     columns: {

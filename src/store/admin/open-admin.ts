@@ -52,7 +52,7 @@ const openSqlite = ({ file, keys, clock, schema }: DatabaseOptions): StoreAdmin 
       readStatus(
         database.db,
         { kind: 'sqlite', place: file, bytes: sizeOf(file) + sizeOf(`${file}-wal`) },
-        { keys, now: clock.now(), knownVersion: schema.migrations.length },
+        { keys, now: clock.now(), schema },
       ),
     async backup(target, onProgress) {
       // For its owner alone. SQLite writes only into a file that is empty.
@@ -121,7 +121,7 @@ const openPostgres = async (
       return readStatus(
         db,
         { kind: 'postgres', place, bytes: rows[0]?.bytes ?? 0 },
-        { keys, now: clock.now(), knownVersion: schema.migrations.length },
+        { keys, now: clock.now(), schema },
       );
     },
     backup: (target) =>

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 
 import { schemaVersion } from '../migrations/migrate.ts';
 import { STORE_CHECK } from '../key-check.ts';
+import type { StoreSchema } from '../operations.ts';
 import { keyIdsOf } from '../seal.ts';
 import type { Tables } from '../tables.ts';
 
@@ -18,10 +19,11 @@ export interface StoreStatus {
 }
 
 export interface StoreContent {
-  readonly rows: Readonly<Record<CountedTable, number>>;
+  /** What each part says about its rows, by the name of the line. */
+  readonly lines: readonly (readonly [string, string])[];
   /** Rows that wait for deletion. */
   readonly expired: number;
-  /** When the oldest response, conversation or chat completion was created. */
+  /** When the oldest row that expires was created. */
   readonly oldest: number | null;
   readonly encryption: readonly Encryption[];
 }
@@ -34,71 +36,47 @@ export interface Encryption {
   readonly rows: number;
 }
 
-const COUNTED = [
-  'segments',
-  'turns',
-  'responses',
-  'api_keys',
-  'run_events',
-  'chat_completions',
-  'memory',
-  'requests',
-] as const;
-type CountedTable = (typeof COUNTED)[number];
-
-const EXPIRING = ['segments', 'responses', 'run_events', 'chat_completions', 'memory', 'requests'] as const;
-const CREATED = ['segments', 'responses', 'chat_completions'] as const;
-
-/** One body of each row is enough to know its key. */
-const BODIES = [
-  ['turns', 'body'],
-  ['responses', 'body'],
-  ['segments', 'cache_key'],
-  ['run_events', 'body'],
-  ['chat_completions', 'body'],
-  ['memory', 'value'],
-  ['requests', 'body'],
-] as const;
-
 /** Reads whole tables: this is for a person who waits, not for a server. */
 export const readStatus = async (
   db: Kysely<Tables>,
   about: Pick<StoreStatus, 'kind' | 'place' | 'bytes'>,
-  {
-    keys,
-    now,
-    knownVersion,
-  }: { readonly keys: readonly string[]; readonly now: number; readonly knownVersion: number },
+  { keys, now, schema }: StatusDeps,
 ): Promise<StoreStatus> => {
+  const knownVersion = schema.migrations.length;
   const tables = await db.introspection.getTables();
   const isEmpty = !tables.some(({ name }) => name === 'schema_version');
   const version = isEmpty ? 0 : await schemaVersion(db);
-  const content = version === knownVersion ? await readContent(db, keys, now) : null;
+  const content = version === knownVersion ? await readContent(db, { keys, now, schema }) : null;
   return { ...about, schemaVersion: version, knownVersion, content };
 };
 
-const readContent = async (
-  db: Kysely<Tables>,
-  keys: readonly string[],
-  now: number,
-): Promise<StoreContent> => {
-  const rows: Partial<Record<CountedTable, number>> = {};
-  for (const table of COUNTED)
+interface StatusDeps {
+  readonly keys: readonly string[];
+  readonly now: number;
+  readonly schema: StoreSchema;
+}
+
+const readContent = async (db: Kysely<Tables>, { keys, now, schema }: StatusDeps): Promise<StoreContent> => {
+  const tables = Object.entries(schema.tables);
+  const swept = tables.filter(([, { isSwept }]) => isSwept === true);
+  const rows: Record<string, number> = {};
+  for (const [table] of tables)
     rows[table] = (await numberOf(db, table, sql`count(*)`, contentOf(table))) ?? 0;
   let expired = 0;
-  for (const table of EXPIRING) {
+  for (const [table] of swept) {
     expired += (await numberOf(db, table, sql`count(*)`, sql`where expires_at <= ${now}`)) ?? 0;
   }
   const created: number[] = [];
-  for (const table of CREATED) {
+  for (const [table, { columns }] of swept) {
+    if (!('created_at' in columns)) continue;
     created.push((await numberOf(db, table, sql`min(created_at)`)) ?? Number.POSITIVE_INFINITY);
   }
   const oldest = Math.min(...created);
   return {
-    rows: rows as Record<CountedTable, number>,
+    lines: Object.entries(schema.status).map(([name, { text }]) => [name, text(rows)]),
     expired,
     oldest: Number.isFinite(oldest) ? oldest : null,
-    encryption: await readEncryption(db, keys),
+    encryption: await readEncryption(db, keys, schema.tables),
   };
 };
 
@@ -122,10 +100,13 @@ const numberOf = async (
 const readEncryption = async (
   db: Kysely<Tables>,
   keys: readonly string[],
+  tables: StoreSchema['tables'],
 ): Promise<readonly Encryption[]> => {
   const counts = new Map<string | null, number>();
-  for (const [table, column] of BODIES) {
-    const head = sql`case when substr(${sql.ref(column)}, 1, 1) = 'e' then substr(${sql.ref(column)}, 2, 8) end`;
+  // One body of each row is enough to know its key.
+  for (const [table, { sealed }] of Object.entries(tables)) {
+    if (sealed === undefined) continue;
+    const head = sql`case when substr(${sql.ref(sealed)}, 1, 1) = 'e' then substr(${sql.ref(sealed)}, 2, 8) end`;
     const { rows } = await sql<{
       readonly id: string | null;
       readonly rows: number;

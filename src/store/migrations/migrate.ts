@@ -1,30 +1,25 @@
 import { sql, type Kysely } from 'kysely';
 
 import type { Tables } from '../tables.ts';
-import { first } from './0001-first.ts';
-import { segmentLists } from './0004-segment-lists.ts';
-import { keptBytes } from './0007-kept-bytes.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
-/** The changes of the schema by the version that each makes. The others are those of features. */
-const MIGRATIONS: Readonly<Record<number, Migration>> = {
-  1: first,
-  4: segmentLists,
-  7: keptBytes,
-};
+/** Versions from before the store had parts: several of them take part in these. */
+const SHARED_VERSIONS: ReadonlySet<number> = new Set([1, 7]);
 
 /** All changes of the schema; the first makes version 1. Throws if a version is missing or taken twice. */
-export const migrationsWith = (
-  features: readonly Readonly<Record<number, Migration>>[],
-): readonly Migration[] => {
-  const all = [MIGRATIONS, ...features].flatMap((some) => Object.entries(some));
-  return all
-    .toSorted(([one], [other]) => Number(one) - Number(other))
-    .map(([version, migration], index) => {
-      if (Number(version) === index + 1) return migration;
-      throw new Error(
-        `Migration ${version} is not the next one: ${index + 1} is free, or a number is taken twice.`,
-      );
+export const migrationsOf = (parts: readonly Readonly<Record<number, Migration>>[]): readonly Migration[] => {
+  const byVersion = Map.groupBy(
+    parts.flatMap((part) => Object.entries(part)),
+    ([version]) => Number(version),
+  );
+  return [...byVersion]
+    .toSorted(([one], [other]) => one - other)
+    .map(([version, taken], index) => {
+      if (version !== index + 1 || (taken.length > 1 && !SHARED_VERSIONS.has(version)))
+        throw new Error(
+          `Migration ${version} is not the next one: ${index + 1} is free, or a number is taken twice.`,
+        );
+      return (words) => taken.flatMap(([, migration]) => migration(words));
     });
 };
 

@@ -118,7 +118,7 @@ const notificationOf = (instance: string, what: ResponseChange, responseId: stri
 /** Several processes may start at once: one migrates, the others wait for it. */
 const migrateDatabase = async (
   options: PostgresOptions,
-  { migrations }: StoreSchema,
+  { migrations, tables }: StoreSchema,
   seal: Seal,
   now: number,
 ): Promise<void> => {
@@ -132,7 +132,7 @@ const migrateDatabase = async (
     await client.query(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`);
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await migrate(kyselyOf(client), 'postgres', now, migrations);
-    await checkStoreKey(kyselyOf(client), seal);
+    await checkStoreKey(kyselyOf(client), seal, tables);
     await client.query('commit');
   } catch (error) {
     throw error instanceof NewerSchemaError || error instanceof WrongStoreKeyError

@@ -1,4 +1,6 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+
+import type { Query } from '../operation.ts';
 
 /** The larger of a column and a value: the databases have different functions for that. */
 export const atLeast = (column: string, value: number): RawBuilder<number> => {
@@ -22,4 +24,20 @@ export const inParts = (values: readonly string[]): readonly (readonly string[])
     parts.push([...part, ...Array.from({ length: size - part.length }, () => part.at(-1) ?? '')]);
   }
   return parts;
+};
+
+interface ExpiringTable {
+  id: string;
+  expires_at: number;
+}
+
+/** Deletes some expired rows of a table that no other row depends on. It has the columns `id` and `expires_at`. */
+export const deleteExpired = async ({ db, now }: Query, table: string, limit: number): Promise<number> => {
+  const { numDeletedRows } = await (db as unknown as Kysely<Record<string, ExpiringTable>>)
+    .deleteFrom(table)
+    .where('id', 'in', (of) =>
+      of.selectFrom(table).select('id').where('expires_at', '<=', now).orderBy('expires_at').limit(limit),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 };

@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
 
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
+import type { Migration } from '../migrations/migration.ts';
+import { read, write, type Query } from '../operation.ts';
+import type { StorePart, TableNotes } from '../part.ts';
 import type { Place } from '../seal.ts';
 import type { MemoryKind, MemoryStore } from '../store.ts';
+import type { MemoryTable } from '../tables.ts';
 import { atLeast, inParts } from './expressions.ts';
 
 const placeOf = (kind: MemoryKind, key: string): Place => ({ column: 'memory.value', row: `${kind}/${key}` });
@@ -73,9 +76,59 @@ const drop = async ({ db }: Query, kind: MemoryKind, keys: readonly string[]): P
   }
 };
 
-export const memoryOperations: OperationsOf<MemoryStore> = {
-  get: read(get),
-  put: write(put),
-  claim: write(claim),
-  drop: write(drop),
+const deleteMemory = async ({ db, now }: Query, limit: number): Promise<number> => {
+  const rows = await db
+    .selectFrom('memory')
+    .select(['kind', 'key'])
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit)
+    .execute();
+  let deleted = 0;
+  for (const { kind, key } of rows) {
+    const { numDeletedRows } = await db
+      .deleteFrom('memory')
+      .where('kind', '=', kind)
+      .where('key', '=', key)
+      // It may have been claimed again.
+      .where('expires_at', '<=', now)
+      .executeTakeFirst();
+    deleted += Number(numDeletedRows);
+  }
+  return deleted;
+};
+
+const memoryTable: Migration = ({ text }) => [
+  `create table memory (
+    kind ${text} not null,
+    key ${text} not null,
+    expires_at bigint not null,
+    value ${text} not null,
+    primary key (kind, key)
+  )`,
+  'create index memory_expiry on memory (expires_at)',
+];
+
+const NOTES: TableNotes<{ memory: MemoryTable }> = {
+  memory: {
+    after: 'chat_metadata',
+    sealed: 'value',
+    isSwept: true,
+    about: 'Small values that all instances share. Losing one costs time, never content.',
+    columns: {
+      kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back; `signature-key`: signs the reasoning that they can send back, and makes the ids of configured keys that are shown',
+      key: 'a digest',
+      expires_at: '',
+      value: 'sealed',
+    },
+  },
+};
+
+export const memoryStore: StorePart<MemoryStore> = {
+  name: 'memory',
+  operations: { get: read(get), put: write(put), claim: write(claim), drop: write(drop) },
+  migrations: { 1: memoryTable },
+  tables: NOTES,
+  status: { memory: { after: 'events', text: (rows) => `${rows['memory']} values` } },
+  sweep: deleteMemory,
 };

@@ -12,14 +12,14 @@ const say = (message: FromThread): void => parentPort?.postMessage(message);
 
 const openFile = async (
   { file: name, busyMs, now }: SqliteThreadSettings,
-  { migrations }: StoreSchema,
+  { migrations, tables }: StoreSchema,
   seal: Seal,
 ): Promise<SqliteFile> => {
   const file = openSqliteFile(name, { busyMs });
   file.exec('begin immediate');
   try {
     await migrate(file.db, 'sqlite', now, migrations);
-    await checkStoreKey(file.db, seal);
+    await checkStoreKey(file.db, seal, tables);
     file.exec('commit');
   } catch (error) {
     if (file.isInTransaction) file.exec('rollback');

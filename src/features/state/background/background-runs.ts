@@ -4,7 +4,8 @@ import type { Clock } from '../../../kit/ambient.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import type { Lease, OnChange, ResponseRow, ResponseStatus, Store } from '../../../store/store.ts';
+import type { OnChange } from '../../../store/store.ts';
+import type { Lease, ResponseRow, ResponseStatus, StateStore } from '../store/port.ts';
 import type { BackgroundResponse, Frame } from '../../../turns/api.ts';
 import type { DetachedRun } from '../../../turns/run.ts';
 import type { TurnState } from '../../../turns/turn-state.ts';
@@ -15,7 +16,7 @@ import type { ResponseEvents } from './response-events.ts';
 import { isRunning, readResponse, responseBody } from '../stored-turn.ts';
 
 export interface BackgroundRunsOptions extends Omit<BackgroundRunDeps, 'store'> {
-  readonly store: Store;
+  readonly store: StateStore;
   /** The id of this process. */
   readonly instance: string;
   /** How many lost responses this instance may run again now. */
@@ -212,7 +213,7 @@ export class BackgroundRuns {
 }
 
 interface BackgroundRunDeps {
-  readonly store: Store;
+  readonly store: StateStore;
   readonly rows: BackgroundRows;
   readonly events: ResponseEvents;
   readonly clock: Clock;
@@ -431,7 +432,7 @@ const interrupted = (): Failure =>
   });
 
 interface BackgroundRowsOptions {
-  readonly store: Store;
+  readonly store: StateStore;
   readonly clock: Clock;
   /** How long a response is kept, from its creation. */
   readonly ttlMs: number;

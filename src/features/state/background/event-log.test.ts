@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import type { EventBatch } from '../../../store/store.ts';
+import type { EventBatch } from '../store/port.ts';
 import { EventLog } from './event-log.ts';
 
 beforeEach(() => void vi.useFakeTimers());

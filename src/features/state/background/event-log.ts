@@ -1,5 +1,5 @@
 import { isPassing } from '../../../turns/insistently.ts';
-import type { EventBatch, EventStore } from '../../../store/store.ts';
+import type { EventBatch, EventStore } from '../store/port.ts';
 
 /** The events of a stream in memory, as their readers see them. */
 export interface LiveEvents {

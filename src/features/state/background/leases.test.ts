@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { Lease, ResponseRow, SeenLease } from '../../../store/store.ts';
+import type { Lease, ResponseRow, SeenLease } from '../store/port.ts';
 import { Leases } from './leases.ts';
 
 beforeEach(() => void vi.useFakeTimers());

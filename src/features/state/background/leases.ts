@@ -1,4 +1,4 @@
-import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../../../store/store.ts';
+import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../store/port.ts';
 
 export interface LeasesOptions {
   readonly store: Pick<ResponseStore, 'renew' | 'leases' | 'take'>;

@@ -19,7 +19,7 @@ import {
 import type { Core, Own } from '../../../compose/feature.ts';
 import type { Exchange } from '../../../http/exchange/exchange.ts';
 import type { Background } from '../../../http/turn/start-turn.ts';
-import type { ResponseRow, Store } from '../../../store/store.ts';
+import type { ResponseRow, StateStore } from '../store/port.ts';
 import type { STATE_TABLES } from '../feature.ts';
 import type { FoundResponse, StoredResponses } from '../stored-responses.ts';
 
@@ -41,7 +41,7 @@ const NEVER = new AbortController().signal;
 
 /** The responses that run without a client, and the streams that can be read again. */
 export const openBackground = (
-  { store, responses }: { readonly store: Store; readonly responses: StoredResponses },
+  { store, responses }: { readonly store: StateStore; readonly responses: StoredResponses },
   core: Core,
   { settings, metrics, offers }: Own<typeof STATE_TABLES>,
 ): OpenBackground => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import type { EventBatch, ResponseStatus } from '../../../store/store.ts';
+import type { EventBatch, ResponseStatus } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
 import { readEvents } from './response-events.ts';
 

@@ -1,10 +1,10 @@
 import { sseBlocks } from '../../../kit/text/sse-blocks.ts';
-import type { EventBatch, Store } from '../../../store/store.ts';
+import type { EventBatch, StateStore } from '../store/port.ts';
 import { EventLog, type EventLogOptions, type LiveEvents } from './event-log.ts';
 import { isRunning } from '../stored-turn.ts';
 
 export interface ResponseEventsOptions {
-  readonly store: Store;
+  readonly store: StateStore;
   /** The texts of the events that end the stream of a response, numbered from `first` on. */
   readonly ending: (owner: string, id: string, first: number) => Promise<readonly string[]>;
   readonly onError: (error: unknown) => void;
@@ -124,7 +124,7 @@ export class ResponseEvents {
 interface EventSource {
   readonly owner: string;
   readonly id: string;
-  readonly store: Store;
+  readonly store: StateStore;
   /** The events in memory; null: they are only in the store. */
   readonly live: () => LiveEvents | null;
   /** Calls back at every change of the response. Returns a function that stops it. */

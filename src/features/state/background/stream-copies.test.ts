@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { EventBatch } from '../../../store/store.ts';
+import type { EventBatch } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
 import { StreamCopies } from './stream-copies.ts';
 

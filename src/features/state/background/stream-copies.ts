@@ -1,7 +1,7 @@
 import type { StreamCopy } from '../../../http/turn/start-turn.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { FairBudget } from '../../../kit/collections/fair-budget.ts';
-import type { EventStore } from '../../../store/store.ts';
+import type { EventStore } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
 import { SHORT_TTL_MS } from '../turn-states.ts';
 

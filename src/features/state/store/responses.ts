@@ -1,13 +1,13 @@
 import type { Selectable } from 'kysely';
 
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../store.ts';
-import type { ResponseTable } from '../tables.ts';
-import { inParts } from './expressions.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { Lease, ResponseRow, ResponseStore, SeenLease } from './port.ts';
+import type { ResponseTable, StateQuery } from './tables.ts';
+import { inParts } from '../../../store/queries/expressions.ts';
 import { closeResponse, positionOf, responsePlace, RUNNING, toResponse } from './response-rows.ts';
 import { lockSegment, trimSegment } from './segments.ts';
 
-const find = async (query: Query, owner: string, id: string): Promise<ResponseRow | null> => {
+const find = async (query: StateQuery, owner: string, id: string): Promise<ResponseRow | null> => {
   const row = await query.db
     .selectFrom('responses')
     .selectAll()
@@ -19,7 +19,7 @@ const find = async (query: Query, owner: string, id: string): Promise<ResponseRo
 };
 
 const at = async (
-  { db, now }: Query,
+  { db, now }: StateQuery,
   owner: string,
   id: string,
 ): Promise<Pick<ResponseRow, 'status' | 'position'> | null> => {
@@ -33,7 +33,7 @@ const at = async (
   return row === undefined ? null : { status: row.status, position: positionOf(row) };
 };
 
-const add = async (query: Query, row: Omit<ResponseRow, 'position'>, lease: Lease): Promise<void> => {
+const add = async (query: StateQuery, row: Omit<ResponseRow, 'position'>, lease: Lease): Promise<void> => {
   await query.db
     .insertInto('responses')
     .values({
@@ -45,7 +45,7 @@ const add = async (query: Query, row: Omit<ResponseRow, 'position'>, lease: Leas
 };
 
 const change: (
-  query: Query,
+  query: StateQuery,
   ...args: Parameters<ResponseStore['change']>
 ) => Promise<ResponseRow | null> = async (query, owner, id, { status, body, expiresAt }) => {
   const row = await query.db
@@ -65,7 +65,11 @@ const change: (
   return row === undefined ? null : toResponse(query, row);
 };
 
-const renew = async ({ db }: Query, lease: Lease, ids: readonly string[]): Promise<readonly string[]> => {
+const renew = async (
+  { db }: StateQuery,
+  lease: Lease,
+  ids: readonly string[],
+): Promise<readonly string[]> => {
   const kept = new Set<string>();
   for (const part of inParts(ids)) {
     const rows = await db
@@ -81,7 +85,7 @@ const renew = async ({ db }: Query, lease: Lease, ids: readonly string[]): Promi
   return ids.filter((id) => !kept.has(id));
 };
 
-const leases = async ({ db, now }: Query, limit: number): Promise<readonly SeenLease[]> => {
+const leases = async ({ db, now }: StateQuery, limit: number): Promise<readonly SeenLease[]> => {
   const rows = await db
     .selectFrom('responses')
     .select(['id', 'lease_by', 'lease_beat'])
@@ -98,7 +102,7 @@ const leases = async ({ db, now }: Query, limit: number): Promise<readonly SeenL
 };
 
 const take = async (
-  query: Query,
+  query: StateQuery,
   lease: Lease,
   lost: readonly SeenLease[],
 ): Promise<readonly ResponseRow[]> => {
@@ -121,7 +125,7 @@ const take = async (
 };
 
 /** A row that cannot be read, because its key was dropped, must not keep the others from being taken: it has failed. */
-const openOrEnd = async (query: Query, row: Selectable<ResponseTable>): Promise<ResponseRow | null> => {
+const openOrEnd = async (query: StateQuery, row: Selectable<ResponseTable>): Promise<ResponseRow | null> => {
   try {
     return toResponse(query, row);
   } catch {
@@ -134,7 +138,7 @@ const openOrEnd = async (query: Query, row: Selectable<ResponseTable>): Promise<
   }
 };
 
-const remove = async (query: Query, owner: string, id: string): Promise<boolean> => {
+const remove = async (query: StateQuery, owner: string, id: string): Promise<boolean> => {
   const { db, now } = query;
   const of = await db
     .selectFrom('responses')

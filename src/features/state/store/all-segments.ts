@@ -1,10 +1,9 @@
 import { sql, type Selectable } from 'kysely';
 
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { SegmentCut, SegmentRow, SegmentStore } from '../ports/segments.ts';
-import type { Position } from '../store.ts';
-import type { SegmentTable } from '../tables.ts';
-import { inParts } from './expressions.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { Position, SegmentCut, SegmentRow, SegmentStore } from './port.ts';
+import type { SegmentTable, StateQuery } from './tables.ts';
+import { inParts } from '../../../store/queries/expressions.ts';
 import { turnsOfSegment } from './segment-turns.ts';
 import { unsealed } from './unsealed.ts';
 import { cutSegment, lockSegment, neededUpTo, segmentPlace, trimSegment } from './segments.ts';
@@ -40,7 +39,7 @@ const toRow = (row: Pick<Selectable<SegmentTable>, (typeof COLUMNS)[number]>): S
 const NEWEST = { created_at: Number.MAX_SAFE_INTEGER, id: '' };
 
 const list = async (
-  { db, now }: Query,
+  { db, now }: StateQuery,
   { owner, after, limit }: Parameters<SegmentStore['list']>[0],
 ): Promise<readonly SegmentRow[] | null> => {
   const from =
@@ -66,7 +65,7 @@ const list = async (
   return rows.map(toRow);
 };
 
-const find: (query: Query, id: string) => ReturnType<SegmentStore['find']> = async (query, id) => {
+const find: (query: StateQuery, id: string) => ReturnType<SegmentStore['find']> = async (query, id) => {
   const row = await query.db
     .selectFrom('segments')
     .select(COLUMNS)
@@ -80,7 +79,7 @@ const find: (query: Query, id: string) => ReturnType<SegmentStore['find']> = asy
   return { ...toRow(row), body };
 };
 
-const remove = async (query: Query, id: string, limit: number): Promise<SegmentCut | null> => {
+const remove = async (query: StateQuery, id: string, limit: number): Promise<SegmentCut | null> => {
   const { db, now } = query;
   const known = await db
     .selectFrom('segments')
@@ -108,7 +107,11 @@ const remove = async (query: Query, id: string, limit: number): Promise<SegmentC
 };
 
 /** The last ones of a segment, up to its tip. Returns how many. */
-const deleteResponses = async ({ db }: Query, { segment, pos }: Position, limit: number): Promise<number> => {
+const deleteResponses = async (
+  { db }: StateQuery,
+  { segment, pos }: Position,
+  limit: number,
+): Promise<number> => {
   const rows = await db
     .selectFrom('responses')
     .select('id')
@@ -125,7 +128,7 @@ const deleteResponses = async ({ db }: Query, { segment, pos }: Position, limit:
 };
 
 const itemsAfter = async (
-  { db }: Query,
+  { db }: StateQuery,
   { segment, pos }: Position,
   last: number,
 ): Promise<readonly string[]> => {

@@ -1,6 +1,7 @@
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { Place } from '../seal.ts';
-import type { EventBatch, EventStore } from '../store.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { Place } from '../../../store/seal.ts';
+import type { EventBatch, EventStore } from './port.ts';
+import type { StateQuery } from './tables.ts';
 
 const placeOf = (responseId: string, first: number): Place => ({
   column: 'run_events.body',
@@ -9,7 +10,7 @@ const placeOf = (responseId: string, first: number): Place => ({
 
 /** A repeated write, after one whose end the caller did not learn, changes nothing. */
 const append = async (
-  { db, seal }: Query,
+  { db, seal }: StateQuery,
   owner: string,
   responseId: string,
   { first, last, body }: EventBatch,
@@ -47,7 +48,7 @@ const MAX_BATCHES = 1000;
 const MAX_NUMBER = 2 ** 31 - 1;
 
 const after = async (
-  { db, seal, now }: Query,
+  { db, seal, now }: StateQuery,
   responseId: string,
   number: number,
   maxChars: number,
@@ -76,7 +77,7 @@ const after = async (
   }));
 };
 
-const expire = async ({ db }: Query, responseId: string, expiresAt: number): Promise<void> => {
+const expire = async ({ db }: StateQuery, responseId: string, expiresAt: number): Promise<void> => {
   await db
     .updateTable('run_events')
     .set({ expires_at: expiresAt })

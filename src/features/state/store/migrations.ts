@@ -1,7 +1,8 @@
-import type { Migration } from './migration.ts';
+import type { Migration } from '../../../store/migrations/migration.ts';
+import { countKept } from '../../../store/queries/kept.ts';
 
 /** Large columns come last: SQLite then reads the others without them. */
-export const first: Migration = ({ text, byKeyAlone }) => [
+const tables: Migration = ({ text, byKeyAlone }) => [
   `create table segments (
     id ${text} primary key,
     owner ${text} not null,
@@ -82,12 +83,28 @@ export const first: Migration = ({ text, byKeyAlone }) => [
     primary key (owner, pair, chat_id)
   ) ${byKeyAlone}`,
   'create index chat_metadata_chat on chat_metadata (chat_id)',
-  `create table memory (
-    kind ${text} not null,
-    key ${text} not null,
-    expires_at bigint not null,
-    value ${text} not null,
-    primary key (kind, key)
-  )`,
-  'create index memory_expiry on memory (expires_at)',
 ];
+
+/** Lists of conversations for operators: of all owners, and of one. */
+const segmentLists: Migration = () => [
+  'alter table segments add column updated_at bigint',
+  'create index segments_list on segments (created_at, id)',
+  'create index segments_owner on segments (owner, created_at, id)',
+];
+
+/** How many bytes are kept for each API key. */
+const keptBytes: Migration = ({ kind, text }) => [
+  // Null: a row of an earlier version, which lives for minutes and is not counted.
+  `alter table run_events add column owner ${text}`,
+  ...countKept(kind, 'segments', ['cache_key', 'body']),
+  ...countKept(kind, 'turns', ['body']),
+  ...countKept(kind, 'responses', ['body']),
+  ...countKept(kind, 'run_events', ['body']),
+  ...countKept(kind, 'chat_completions', ['metadata', 'body', 'messages']),
+];
+
+export const STATE_MIGRATIONS: Readonly<Record<number, Migration>> = {
+  1: tables,
+  4: segmentLists,
+  7: keptBytes,
+};

@@ -1,9 +1,9 @@
-import type { Query } from '../operation.ts';
-import type { Onto, Position, TurnStore } from '../store.ts';
-import { atLeast } from './expressions.ts';
+import type { Onto, Position, TurnStore } from './port.ts';
+import { atLeast } from '../../../store/queries/expressions.ts';
 import { closeResponse, endBackground } from './response-rows.ts';
 import { cacheKeyPlace, lockSegment } from './segments.ts';
 import { insertTurn } from './turn-rows.ts';
+import type { StateQuery } from './tables.ts';
 
 type Write = Parameters<TurnStore['commit']>[0];
 
@@ -18,7 +18,7 @@ interface Target extends Position {
  * Locks the segment before it writes anything, so nothing has to be undone if it returns null. A repeated write, after one
  * whose end the caller did not learn, finds the turn by its key.
  */
-export const commitTurn = async (query: Query, write: Write): Promise<Position | null> => {
+export const commitTurn = async (query: StateQuery, write: Write): Promise<Position | null> => {
   const { owner, onto, turn, response, expiresAt } = write;
   const earlier = await positionOf(query, owner, turn.key);
   if (earlier !== null) return earlier;
@@ -38,7 +38,7 @@ export const commitTurn = async (query: Query, write: Write): Promise<Position |
   return at;
 };
 
-const positionOf = async ({ db }: Query, owner: string, key: string): Promise<Position | null> => {
+const positionOf = async ({ db }: StateQuery, owner: string, key: string): Promise<Position | null> => {
   const row = await db
     .selectFrom('turns')
     .select(['segment_id', 'pos'])
@@ -49,7 +49,7 @@ const positionOf = async ({ db }: Query, owner: string, key: string): Promise<Po
 };
 
 /** Null: what the turn is to follow does not exist any more. */
-const findTarget = async (query: Query, owner: string, onto: Onto): Promise<Target | null> => {
+const findTarget = async (query: StateQuery, owner: string, onto: Onto): Promise<Target | null> => {
   if (onto.kind === 'new') {
     const newSegment = { from: null, cacheKey: onto.cacheKey };
     return { segment: onto.segment, pos: 0, newSegment, charsBefore: 0 };
@@ -71,7 +71,7 @@ const findTarget = async (query: Query, owner: string, onto: Onto): Promise<Targ
     : { segment: fork, pos: 0, newSegment: { from: at, cacheKey }, charsBefore };
 };
 
-const charsUpTo = async ({ db }: Query, { segment, pos }: Position): Promise<number> => {
+const charsUpTo = async ({ db }: StateQuery, { segment, pos }: Position): Promise<number> => {
   const row = await db
     .selectFrom('turns')
     .select('total_chars')
@@ -82,7 +82,7 @@ const charsUpTo = async ({ db }: Query, { segment, pos }: Position): Promise<num
 };
 
 const writeSegment = async (
-  { db, seal, now }: Query,
+  { db, seal, now }: StateQuery,
   owner: string,
   { segment, pos, newSegment }: Target,
   expiresAt: number,

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../canonical/failure/failure.ts';
+import { GatewayError } from '../../../canonical/failure/failure.ts';
 
 /** Null if the value cannot be read: an operator still sees the other ones, and can delete it. */
 export const unsealed = (open: () => string): string | null => {

@@ -1,13 +1,13 @@
 import type { Selectable } from 'kysely';
 
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { ConversationRow, ConversationStore } from '../store.ts';
-import type { SegmentTable } from '../tables.ts';
-import { atLeast } from './expressions.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { ConversationRow, ConversationStore } from './port.ts';
+import type { SegmentTable, StateQuery } from './tables.ts';
+import { atLeast } from '../../../store/queries/expressions.ts';
 import { cacheKeyPlace, segmentPlace, trimSegment } from './segments.ts';
 import { insertTurn } from './turn-rows.ts';
 
-const toConversation = ({ seal }: Query, row: Selectable<SegmentTable>): ConversationRow => ({
+const toConversation = ({ seal }: StateQuery, row: Selectable<SegmentTable>): ConversationRow => ({
   id: row.id,
   createdAt: row.created_at,
   body: seal.open(segmentPlace(row.owner, row.id), row.body),
@@ -15,7 +15,7 @@ const toConversation = ({ seal }: Query, row: Selectable<SegmentTable>): Convers
   cacheKey: seal.open(cacheKeyPlace(row.owner, row.id), row.cache_key),
 });
 
-const create = async (query: Query, row: Parameters<ConversationStore['create']>[0]): Promise<void> => {
+const create = async (query: StateQuery, row: Parameters<ConversationStore['create']>[0]): Promise<void> => {
   const { id, owner, createdAt, expiresAt, turn } = row;
   await query.db
     .insertInto('segments')
@@ -36,7 +36,7 @@ const create = async (query: Query, row: Parameters<ConversationStore['create']>
   await insertTurn(query, owner, { segment: id, pos: 0 }, { ...turn, responseId: null, charsBefore: 0 });
 };
 
-const find = async (query: Query, owner: string, id: string): Promise<ConversationRow | null> => {
+const find = async (query: StateQuery, owner: string, id: string): Promise<ConversationRow | null> => {
   const row = await query.db
     .selectFrom('segments')
     .selectAll()
@@ -49,7 +49,7 @@ const find = async (query: Query, owner: string, id: string): Promise<Conversati
 };
 
 /** An update of a conversation that is known. */
-const updating = ({ db, now }: Query, owner: string, id: string) =>
+const updating = ({ db, now }: StateQuery, owner: string, id: string) =>
   db
     .updateTable('segments')
     .where('id', '=', id)
@@ -58,7 +58,7 @@ const updating = ({ db, now }: Query, owner: string, id: string) =>
     .where('expires_at', '>', now);
 
 const update = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   id: string,
   to: Parameters<ConversationStore['update']>[2],
@@ -75,7 +75,7 @@ const update = async (
   return row === undefined ? null : toConversation(query, row);
 };
 
-const remove = async (query: Query, owner: string, id: string): Promise<boolean> => {
+const remove = async (query: StateQuery, owner: string, id: string): Promise<boolean> => {
   const { numUpdatedRows } = await updating(query, owner, id)
     .set({ kind: 'chain', body: null, locked_by: null, locked_until: null })
     .executeTakeFirst();
@@ -88,7 +88,7 @@ const remove = async (query: Query, owner: string, id: string): Promise<boolean>
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 const lock = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   id: string,
   { holder, until }: Parameters<ConversationStore['lock']>[2],
@@ -109,7 +109,7 @@ const lock = async (
   return (await find(query, owner, id)) === null ? null : false;
 };
 
-const unlock = async ({ db }: Query, owner: string, id: string, holder: string): Promise<void> => {
+const unlock = async ({ db }: StateQuery, owner: string, id: string, holder: string): Promise<void> => {
   await db
     .updateTable('segments')
     .set({ locked_by: null, locked_until: null })

@@ -1,23 +1,24 @@
 import { sql } from 'kysely';
 
-import { append } from '../../kit/collections/lists.ts';
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { Position, TurnRow, TurnStore } from '../store.ts';
+import { append } from '../../../kit/collections/lists.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { Position, TurnRow, TurnStore } from './port.ts';
 import { BODY_BYTES, firstWithin } from './body-sizes.ts';
 import { commitTurn } from './commit-turn.ts';
-import { inParts } from './expressions.ts';
+import { inParts } from '../../../store/queries/expressions.ts';
 import { cacheKeyPlace } from './segments.ts';
 import { toTurn, TURN_COLUMNS, turnPlace } from './turn-rows.ts';
+import type { StateQuery } from './tables.ts';
 
 /** Turns of the owner whose segment has not expired. */
-const known = ({ db, now }: Query, owner: string) =>
+const known = ({ db, now }: StateQuery, owner: string) =>
   db
     .selectFrom('turns')
     .innerJoin('segments', 'segments.id', 'turns.segment_id')
     .where('segments.owner', '=', owner)
     .where('segments.expires_at', '>', now);
 
-const size = async (query: Query, owner: string, at: Position): Promise<number | null> => {
+const size = async (query: StateQuery, owner: string, at: Position): Promise<number | null> => {
   const row = await known(query, owner)
     .select('turns.total_chars')
     .where('turns.segment_id', '=', at.segment)
@@ -30,7 +31,7 @@ const size = async (query: Query, owner: string, at: Position): Promise<number |
  * One query over all segments. The rows are sorted here: the database would copy the bodies to sort them. An older
  * segment counts even if it has expired: it is kept for the ones that were forked from it.
  */
-const upTo = async (query: Query, owner: string, at: Position): Promise<readonly TurnRow[]> => {
+const upTo = async (query: StateQuery, owner: string, at: Position): Promise<readonly TurnRow[]> => {
   const rows = await query.db
     .withRecursive('path(segment_id, last, depth)', (db) =>
       db
@@ -68,7 +69,7 @@ const upTo = async (query: Query, owner: string, at: Position): Promise<readonly
     .map((row) => toTurn(query, row));
 };
 
-const cacheKey = async (query: Query, owner: string, segment: string): Promise<string | null> => {
+const cacheKey = async (query: StateQuery, owner: string, segment: string): Promise<string | null> => {
   const row = await query.db
     .selectFrom('segments')
     .select('cache_key')
@@ -79,12 +80,10 @@ const cacheKey = async (query: Query, owner: string, segment: string): Promise<s
   return row === undefined ? null : query.seal.open(cacheKeyPlace(owner, segment), row.cache_key);
 };
 
-const page: (query: Query, ...args: Parameters<TurnStore['page']>) => Promise<readonly TurnRow[]> = async (
-  query,
-  owner,
-  segment,
-  { from, order, limit, maxChars },
-) => {
+const page: (
+  query: StateQuery,
+  ...args: Parameters<TurnStore['page']>
+) => Promise<readonly TurnRow[]> = async (query, owner, segment, { from, order, limit, maxChars }) => {
   const turns = known(query, owner)
     .where('turns.segment_id', '=', segment)
     .$if(from !== null, (all) => all.where('turns.pos', order === 'asc' ? '>' : '<', from))
@@ -96,13 +95,13 @@ const page: (query: Query, ...args: Parameters<TurnStore['page']>) => Promise<re
   return rows.map((row) => toTurn(query, row));
 };
 
-const byKey = async (query: Query, owner: string, key: string): Promise<TurnRow | null> => {
+const byKey = async (query: StateQuery, owner: string, key: string): Promise<TurnRow | null> => {
   const row = await known(query, owner).select(TURN_COLUMNS).where('turns.key', '=', key).executeTakeFirst();
   return row === undefined ? null : toTurn(query, row);
 };
 
 const byKeys = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   keys: readonly string[],
   maxChars: number,
@@ -121,7 +120,7 @@ const byKeys = async (
 };
 
 const byItems = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   itemIds: readonly string[],
   maxChars: number,
@@ -151,7 +150,7 @@ const byItems = async (
   );
 };
 
-const rewrite = async (query: Query, owner: string, turn: TurnRow, body: string): Promise<boolean> => {
+const rewrite = async (query: StateQuery, owner: string, turn: TurnRow, body: string): Promise<boolean> => {
   const { db, seal } = query;
   const row = await db
     .selectFrom('turns')

@@ -1,25 +1,9 @@
-import type { Kysely } from 'kysely';
-
-import { write, type Query } from '../operation.ts';
+import { deleteExpired } from '../../../store/queries/expressions.ts';
+import type { Sweep } from '../../../store/part.ts';
 import { cutSegment, deleteSegment, trimSegment } from './segments.ts';
+import type { StateQuery } from './tables.ts';
 
-interface ExpiringTable {
-  id: string;
-  expires_at: number;
-}
-
-/** Deletes some expired rows of a table that no other row depends on. It has the columns `id` and `expires_at`. */
-export const deleteExpired = async ({ db, now }: Query, table: string, limit: number): Promise<number> => {
-  const { numDeletedRows } = await (db as unknown as Kysely<Record<string, ExpiringTable>>)
-    .deleteFrom(table)
-    .where('id', 'in', (of) =>
-      of.selectFrom(table).select('id').where('expires_at', '<=', now).orderBy('expires_at').limit(limit),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
-};
-
-const deleteEvents = async ({ db, now }: Query, limit: number): Promise<number> => {
+const deleteEvents = async ({ db, now }: StateQuery, limit: number): Promise<number> => {
   const rows = await db
     .selectFrom('run_events')
     .select(['response_id', 'first'])
@@ -37,33 +21,11 @@ const deleteEvents = async ({ db, now }: Query, limit: number): Promise<number> 
   return rows.length;
 };
 
-const deleteMemory = async ({ db, now }: Query, limit: number): Promise<number> => {
-  const rows = await db
-    .selectFrom('memory')
-    .select(['kind', 'key'])
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit)
-    .execute();
-  let deleted = 0;
-  for (const { kind, key } of rows) {
-    const { numDeletedRows } = await db
-      .deleteFrom('memory')
-      .where('kind', '=', kind)
-      .where('key', '=', key)
-      // It may have been claimed again.
-      .where('expires_at', '<=', now)
-      .executeTakeFirst();
-    deleted += Number(numDeletedRows);
-  }
-  return deleted;
-};
-
 /**
  * Deletes at most so many turns and segments. A segment from which others were forked is looked at again when those expire:
  * it counts as one, so that the sweep goes on until it finds those that have no forks.
  */
-const deleteSegments = async (query: Query, limit: number): Promise<number> => {
+const deleteSegments = async (query: StateQuery, limit: number): Promise<number> => {
   const { db, now } = query;
   const due = await db
     .selectFrom('segments')
@@ -104,24 +66,12 @@ const deleteSegments = async (query: Query, limit: number): Promise<number> => {
   return done;
 };
 
-/** A method of the store itself. `parts` sweep the tables of features. */
-export const sweepWith = (parts: readonly Sweep[]) =>
-  write(async (query: Query, limit: number): Promise<number> => {
-    let swept = await sweep(query, limit);
-    for (const part of parts) swept += await part(query, limit);
-    return swept;
-  });
-
-/** Deletes some expired rows. Returns how many it looked at. */
-export type Sweep = (query: Query, limit: number) => Promise<number>;
-
-const sweep: Sweep = async (query, limit) => {
+export const sweepState: Sweep<StateQuery> = async (query, limit) => {
   const counts = [
     await deleteExpired(query, 'responses', limit),
     await deleteSegments(query, limit),
     await deleteExpired(query, 'chat_completions', limit),
     await deleteEvents(query, limit),
-    await deleteMemory(query, limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 };

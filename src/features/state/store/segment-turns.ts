@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 
-import type { Query } from '../operation.ts';
-import type { SegmentStore, SegmentTurn, SegmentTurns } from '../ports/segments.ts';
+import type { SegmentStore, SegmentTurn, SegmentTurns } from './port.ts';
 import { BODY_BYTES, firstWithin } from './body-sizes.ts';
 import { turnPlace } from './turn-rows.ts';
 import { unsealed } from './unsealed.ts';
+import type { StateQuery } from './tables.ts';
 
 type Page = Parameters<SegmentStore['turns']>[1];
 
@@ -23,7 +23,11 @@ interface TurnSize {
 /** Segments before these are not read: each request of a client would have forked the one before. */
 const MAX_PARTS = 10_000;
 
-export const turnsOfSegment = async (query: Query, id: string, page: Page): Promise<SegmentTurns | null> => {
+export const turnsOfSegment = async (
+  query: StateQuery,
+  id: string,
+  page: Page,
+): Promise<SegmentTurns | null> => {
   const oldestFirst = await partsOf(query, id);
   const parts = page.order === 'asc' ? oldestFirst : oldestFirst.toReversed();
   const start = await startOf(query, parts, page.after);
@@ -35,7 +39,7 @@ export const turnsOfSegment = async (query: Query, id: string, page: Page): Prom
 };
 
 /** The segment and those that it was forked from, the oldest first. An older one counts even if it has expired. */
-const partsOf = async ({ db, now }: Query, id: string): Promise<readonly Part[]> => {
+const partsOf = async ({ db, now }: StateQuery, id: string): Promise<readonly Part[]> => {
   const rows = await db
     .withRecursive('path(segment_id, last, depth)', (of) =>
       of
@@ -77,7 +81,7 @@ interface Start {
 }
 
 const startOf = async (
-  { db }: Query,
+  { db }: StateQuery,
   parts: readonly Part[],
   after: string | null,
 ): Promise<Start | null> => {
@@ -92,7 +96,7 @@ const startOf = async (
 };
 
 const sizesFrom = async (
-  { db }: Query,
+  { db }: StateQuery,
   parts: readonly Part[],
   start: Start,
   { order, limit }: Page,
@@ -120,7 +124,7 @@ const sizesFrom = async (
 
 /** One query for the turns of each segment: they follow each other there. */
 const readTurns = async (
-  { db, seal }: Query,
+  { db, seal }: StateQuery,
   chosen: readonly TurnSize[],
   order: Page['order'],
 ): Promise<readonly SegmentTurn[]> => {

@@ -5,18 +5,19 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { STORE_SCHEMA } from '../../compose/open-store.ts';
-import { usageStore } from '../../features/usage/store.ts';
-import { usageRow } from '../../../test/support/usage-rows.ts';
-import { kyselyOn } from '../connection-dialect.ts';
-import { migrate } from '../migrations/migrate.ts';
-import { methodsOf } from '../operations.ts';
-import { partOf } from '../part.ts';
-import type { Store } from '../store.ts';
-import { requestStore, type RequestSearch } from '../../features/request-log/store.ts';
-import { createSeal } from '../seal.ts';
-import { keyStore } from '../../features/keys/store.ts';
-import { limitStore } from '../../features/keys/limit-store.ts';
+import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
+import { usageStore } from '../../src/features/usage/store.ts';
+import { usageRow } from '../support/usage-rows.ts';
+import { kyselyOn } from '../../src/store/connection-dialect.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { methodsOf } from '../../src/store/operations.ts';
+import { partOf } from '../../src/store/part.ts';
+import type { Store } from '../../src/store/store.ts';
+import { requestStore, type RequestSearch } from '../../src/features/request-log/store.ts';
+import { createSeal } from '../../src/store/seal.ts';
+import { keyStore } from '../../src/features/keys/store.ts';
+import { limitStore } from '../../src/features/keys/limit-store.ts';
 
 /** A statement that reads a whole table gets slower with every stored row. */
 
@@ -31,10 +32,11 @@ const db = kyselyOn('sqlite', (sql, parameters) => {
 });
 const seal = createSeal([]);
 const called = new Set<string>();
-const store = methodsOf(STORE_SCHEMA, (name, args) => {
+const methods = methodsOf(STORE_SCHEMA, (name, args) => {
   called.add(name);
   return STORE_SCHEMA.operations.get(name)!.run({ db, seal, now: 1_000 }, ...args);
 });
+const store = stateStoreOf(methods as Store);
 afterAll(() => {
   database.close();
   rmSync(directory, { recursive: true, force: true });
@@ -80,10 +82,10 @@ beforeAll(async () => {
   await migrate(db, 'sqlite', 0, STORE_SCHEMA.migrations);
   statements.clear();
   const { turns, responses, conversations, events, chats, memory, segments, kept } = store;
-  const usage = partOf(store as Store, usageStore);
-  const keys = partOf(store as Store, keyStore);
-  const limits = partOf(store as Store, limitStore);
-  const requests = partOf(store as Store, requestStore);
+  const usage = partOf(store, usageStore);
+  const keys = partOf(store, keyStore);
+  const limits = partOf(store, limitStore);
+  const requests = partOf(store, requestStore);
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;

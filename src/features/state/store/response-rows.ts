@@ -1,9 +1,8 @@
 import type { Insertable, Selectable } from 'kysely';
 
-import type { Query } from '../operation.ts';
-import type { Place } from '../seal.ts';
-import type { Position, ResponseRow, ResponseStatus } from '../store.ts';
-import type { ResponseTable } from '../tables.ts';
+import type { Place } from '../../../store/seal.ts';
+import type { Position, ResponseRow, ResponseStatus } from './port.ts';
+import type { ResponseTable, StateQuery } from './tables.ts';
 
 export const RUNNING: readonly ResponseStatus[] = ['queued', 'in_progress'];
 
@@ -19,7 +18,7 @@ export const positionOf = ({
 }: Pick<Selectable<ResponseTable>, 'segment_id' | 'pos'>): Position | null =>
   segment === null || pos === null ? null : { segment, pos };
 
-export const toResponse = ({ seal }: Query, row: Selectable<ResponseTable>): ResponseRow => ({
+export const toResponse = ({ seal }: StateQuery, row: Selectable<ResponseTable>): ResponseRow => ({
   id: row.id,
   owner: row.owner,
   status: row.status,
@@ -30,7 +29,7 @@ export const toResponse = ({ seal }: Query, row: Selectable<ResponseTable>): Res
   body: seal.open(responsePlace(row.owner, row.id), row.body),
 });
 
-export const closeResponse = ({ seal }: Query, row: ResponseRow): Insertable<ResponseTable> => ({
+export const closeResponse = ({ seal }: StateQuery, row: ResponseRow): Insertable<ResponseTable> => ({
   id: row.id,
   owner: row.owner,
   segment_id: row.position?.segment ?? null,
@@ -44,7 +43,7 @@ export const closeResponse = ({ seal }: Query, row: ResponseRow): Insertable<Res
 
 /** Ends a running background response at its turn. False: it does not run any more. */
 export const endBackground = async (
-  { db, seal, now }: Query,
+  { db, seal, now }: StateQuery,
   owner: string,
   response: Omit<ResponseRow, 'owner' | 'position'>,
   at: Position,

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
 
-import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { Place } from '../seal.ts';
-import type { ChatRow, ChatStore } from '../store.ts';
-import type { ChatTable } from '../tables.ts';
+import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import type { Place } from '../../../store/seal.ts';
+import type { ChatRow, ChatStore } from './port.ts';
+import type { ChatTable, StateQuery } from './tables.ts';
 
 const placeOf = (
   column: 'body' | 'messages' | 'metadata',
@@ -14,7 +14,7 @@ const pairText = (key: string, value: string): string => JSON.stringify([key, va
 
 type WithoutMessages = Omit<Selectable<ChatTable>, 'messages'>;
 
-const toListed = ({ seal }: Query, row: WithoutMessages): Omit<ChatRow, 'messages'> => ({
+const toListed = ({ seal }: StateQuery, row: WithoutMessages): Omit<ChatRow, 'messages'> => ({
   id: row.id,
   model: row.model,
   createdAt: row.created_at,
@@ -22,13 +22,13 @@ const toListed = ({ seal }: Query, row: WithoutMessages): Omit<ChatRow, 'message
   body: seal.open(placeOf('body', row), row.body),
 });
 
-const toChat = (query: Query, row: Selectable<ChatTable>): ChatRow => ({
+const toChat = (query: StateQuery, row: Selectable<ChatTable>): ChatRow => ({
   ...toListed(query, row),
   messages: query.seal.open(placeOf('messages', row), row.messages),
 });
 
 const insertMetadata = async (
-  { db, seal }: Query,
+  { db, seal }: StateQuery,
   row: { readonly owner: string; readonly id: string; readonly metadata: ChatRow['metadata'] },
 ): Promise<void> => {
   const pairs = Object.entries(row.metadata).map(([key, value]) => ({
@@ -39,7 +39,7 @@ const insertMetadata = async (
   if (pairs.length > 0) await db.insertInto('chat_metadata').values(pairs).execute();
 };
 
-const add = async (query: Query, row: Parameters<ChatStore['add']>[0]): Promise<void> => {
+const add = async (query: StateQuery, row: Parameters<ChatStore['add']>[0]): Promise<void> => {
   const { db, seal } = query;
   await db
     .insertInto('chat_completions')
@@ -57,7 +57,7 @@ const add = async (query: Query, row: Parameters<ChatStore['add']>[0]): Promise<
   await insertMetadata(query, row);
 };
 
-const find = async (query: Query, owner: string, id: string): Promise<ChatRow | null> => {
+const find = async (query: StateQuery, owner: string, id: string): Promise<ChatRow | null> => {
   const row = await query.db
     .selectFrom('chat_completions')
     .selectAll()
@@ -69,7 +69,7 @@ const find = async (query: Query, owner: string, id: string): Promise<ChatRow | 
 };
 
 const list = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   { model, metadata, after, order, limit }: Parameters<ChatStore['list']>[1],
 ): Promise<readonly Omit<ChatRow, 'messages'>[]> => {
@@ -105,7 +105,7 @@ const list = async (
 };
 
 const update = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   id: string,
   { metadata, body }: Parameters<ChatStore['update']>[2],
@@ -128,7 +128,7 @@ const update = async (
   return toChat(query, row);
 };
 
-const remove = async ({ db, now }: Query, owner: string, id: string): Promise<boolean> => {
+const remove = async ({ db, now }: StateQuery, owner: string, id: string): Promise<boolean> => {
   const { numDeletedRows } = await db
     .deleteFrom('chat_completions')
     .where('id', '=', id)

@@ -1,9 +1,8 @@
 import type { Selectable } from 'kysely';
 
-import type { Query } from '../operation.ts';
-import type { Place } from '../seal.ts';
-import type { NewTurn, Position, TurnRow } from '../store.ts';
-import type { TurnTable } from '../tables.ts';
+import type { Place } from '../../../store/seal.ts';
+import type { NewTurn, Position, TurnRow } from './port.ts';
+import type { TurnTable, StateQuery } from './tables.ts';
 
 export const turnPlace = (owner: string, { segment, pos }: Position): Place => ({
   column: 'turns.body',
@@ -22,7 +21,7 @@ export const TURN_COLUMNS = [
 
 type Stored = Pick<Selectable<TurnTable>, 'segment_id' | 'pos' | 'key' | 'owner' | 'response_id' | 'body'>;
 
-export const toTurn = ({ seal }: Query, row: Stored): TurnRow => {
+export const toTurn = ({ seal }: StateQuery, row: Stored): TurnRow => {
   const position = { segment: row.segment_id, pos: row.pos };
   return {
     ...position,
@@ -38,7 +37,7 @@ const ITEMS_AT_ONCE = 500;
 
 /** Writes a turn at a position that is free. */
 export const insertTurn = async (
-  query: Query,
+  query: StateQuery,
   owner: string,
   at: Position,
   turn: NewTurn & { readonly responseId: string | null; readonly charsBefore: number },

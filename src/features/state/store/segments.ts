@@ -1,8 +1,7 @@
 import type { Selectable } from 'kysely';
 
-import type { Query } from '../operation.ts';
-import type { Place } from '../seal.ts';
-import type { SegmentTable } from '../tables.ts';
+import type { Place } from '../../../store/seal.ts';
+import type { SegmentTable, StateQuery } from './tables.ts';
 
 export const cacheKeyPlace = (owner: string, segment: string): Place => ({
   column: 'segments.cache_key',
@@ -20,7 +19,7 @@ type LockedSegment = Pick<Selectable<SegmentTable>, 'kind' | 'tip' | 'expires_at
 
 /** Keeps other writers away from a segment until the end of the transaction. Null: it does not exist. */
 export const lockSegment = async (
-  { db }: Query,
+  { db }: StateQuery,
   owner: string,
   id: string,
 ): Promise<LockedSegment | null> => {
@@ -38,7 +37,7 @@ export const lockSegment = async (
  * The last position of a segment that a response or another segment needs; -1: none. `tip` is its last turn: PostgreSQL
  * would read all entries of deleted ones after it.
  */
-export const neededUpTo = async ({ db }: Query, id: string, tip: number): Promise<number> => {
+export const neededUpTo = async ({ db }: StateQuery, id: string, tip: number): Promise<number> => {
   const response = await db
     .selectFrom('responses')
     .select((of) => of.fn.max('pos').as('pos'))
@@ -55,7 +54,12 @@ export const neededUpTo = async ({ db }: Query, id: string, tip: number): Promis
 };
 
 /** Deletes the turns after a position, up to the last one. */
-export const cutSegment = async ({ db }: Query, id: string, tip: number, last: number): Promise<void> => {
+export const cutSegment = async (
+  { db }: StateQuery,
+  id: string,
+  tip: number,
+  last: number,
+): Promise<void> => {
   for (const table of ['turns', 'item_index'] as const) {
     await db
       .deleteFrom(table)
@@ -73,7 +77,7 @@ const MAX_TURNS_AT_ONCE = 100;
 const MAX_ANCESTORS = 100;
 
 /** Deletes what no response, conversation or other segment needs of a segment, and then of those before it. */
-export const trimSegment = async (query: Query, owner: string, id: string): Promise<void> => {
+export const trimSegment = async (query: StateQuery, owner: string, id: string): Promise<void> => {
   let next: string | null = id;
   for (let depth = 0; next !== null && depth < MAX_ANCESTORS; depth += 1) {
     next = await trimOne(query, owner, next);
@@ -81,7 +85,7 @@ export const trimSegment = async (query: Query, owner: string, id: string): Prom
 };
 
 /** Returns the segment before, if this one is gone. */
-const trimOne = async (query: Query, owner: string, id: string): Promise<string | null> => {
+const trimOne = async (query: StateQuery, owner: string, id: string): Promise<string | null> => {
   const segment = await lockSegment(query, owner, id);
   if (segment === null || segment.kind === 'conversation') return null;
   const tip = await neededUpTo(query, id, segment.tip);
@@ -96,7 +100,7 @@ const trimOne = async (query: Query, owner: string, id: string): Promise<string 
 };
 
 /** Deletes a segment and its turns. Returns the segment before. */
-export const deleteSegment = async ({ db }: Query, id: string): Promise<string | null> => {
+export const deleteSegment = async ({ db }: StateQuery, id: string): Promise<string | null> => {
   const row = await db
     .deleteFrom('segments')
     .where('id', '=', id)
