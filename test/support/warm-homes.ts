@@ -65,10 +65,12 @@ export const keepModels = async (stateDir: string): Promise<void> => {
   await copyFile(path.join(await warmFolder(), 'models.json'), path.join(lasting, name));
 };
 
-/** The same for the home of an app-server. */
+/** The same for the home of an app-server. On a full disk it starts without them, and says what is wrong. */
 export const startWarm: StartWorker = async (options) => {
   const from = await warmFolder();
-  for (const name of (await readdir(from)).filter(isDatabase))
-    await copyFile(path.join(from, name), path.join(options.cwd, name));
+  for (const name of (await readdir(from)).filter(isDatabase)) {
+    const copy = path.join(options.cwd, name);
+    await copyFile(path.join(from, name), copy).catch(() => rm(copy, { force: true }));
+  }
   return startWorker(options);
 };
