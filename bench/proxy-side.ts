@@ -13,6 +13,8 @@ export const KEY = 'sk-bench-key-0123456789';
 export interface ProxySideOptions {
   readonly name: string;
   readonly stateDir: string;
+  /** The folder of the project; absent: this one. */
+  readonly root?: string;
   /** Null: the environment names another backend. */
   readonly baseUrl: string | null;
   /** Settings that differ from the defaults. */
@@ -53,7 +55,7 @@ export interface Burst {
 }
 
 export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
-  const main = path.join(import.meta.dirname, '../src/main.ts');
+  const main = path.join(options.root ?? path.join(import.meta.dirname, '..'), 'src/main.ts');
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), main], {
     env: {
       ...process.env,

@@ -78,8 +78,9 @@ export const timeToFirstDelta = async (
   { bare, proxy }: Sides,
   samples: number,
   goal: Goal,
+  ask = SHORT,
 ): Promise<readonly Row[]> => {
-  const times = await firstDeltas({ bare: () => bare.run(SHORT), proxy: () => proxy.run(SHORT) }, samples);
+  const times = await firstDeltas({ bare: () => bare.run(ask), proxy: () => proxy.run(ask) }, samples);
   return ([0.5, 0.95] as const).map((part): Row => {
     const [ours, theirs] = [quantile(times.proxy, part), quantile(times.bare, part)];
     const { ratio, target, reached } = compareTimes(ours, theirs, goal.firstDelta);

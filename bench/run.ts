@@ -8,6 +8,7 @@ import { duration } from '../src/kit/text/display.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
+import { checkOut, compareCommits } from './compare-rows.ts';
 import { keyLimits } from './limit-rows.ts';
 import { hangingRequests, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
@@ -51,6 +52,8 @@ const { values: flags } = parseArgs({
     profile: { type: 'string' },
     /** Runs only the step with this name: see `STEPS`. */
     only: { type: 'string' },
+    /** Compares with the proxy of another commit instead. */
+    compare: { type: 'string' },
   },
 });
 
@@ -260,6 +263,27 @@ const measure = async (): Promise<readonly Row[]> => {
   }
 };
 
+/** This commit and another one, in alternating runs. */
+const measureCommits = async (revision: string): Promise<readonly Row[]> => {
+  const room = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));
+  const root = path.join(room, 'other');
+  const preparing = progressLine.start(`checking out ${revision}`);
+  await checkOut(revision, root).finally(() => preparing.end());
+  const model = await startBenchModel();
+  const { baseUrl } = model;
+  const sides = {
+    bare: await startProxySide({ name: revision, stateDir: path.join(room, 'state'), baseUrl, root }),
+    proxy: await startProxySide({ name: 'this commit', stateDir: path.join(room, 'own-state'), baseUrl }),
+  };
+  try {
+    return await compareCommits(sides, model);
+  } finally {
+    await Promise.all([sides.bare.close(), sides.proxy.close()]);
+    await model.close();
+    await rm(room, { recursive: true, force: true });
+  }
+};
+
 const table = (rows: readonly Row[]): string => {
   const head = ['figure', 'other', 'measured', 'ratio', 'target', ''];
   const lines = [
@@ -290,7 +314,7 @@ const load = (): string =>
     .join(' ');
 
 const before = load();
-const rows = await measure();
+const rows = await (flags.compare === undefined ? measure() : measureCommits(flags.compare));
 const seconds = (performance.now() - startedAt) / 1000;
 const cores = availableParallelism();
 if (flags.json) {

@@ -33,7 +33,7 @@ const LINE = 'A line of a message, with "quotes" and a break, like the ones in c
 const textOf = (kb: number): string => LINE.repeat(Math.ceil((kb * 1024) / LINE.length)).slice(0, kb * 1024);
 
 /** Alternating messages of 1 to 4 KB after the prompt; the last one is the user's. */
-const conversationOf = (size: Size): Ask => {
+export const conversationOf = (size: Pick<Size, 'kb'>): Ask => {
   const lengths: number[] = [];
   for (let left = size.kb; left > 0; left -= lengths.at(-1) ?? 1) {
     lengths.push(Math.min(left, (lengths.length % 4) + 1));
