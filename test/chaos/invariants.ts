@@ -4,8 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
 
 import { eventually, expectSound } from '../faults/settle.ts';
-import { preparedIn, startedPids } from '../faults/workers.ts';
-import { isAlive } from '../support/is-alive.ts';
+import { livingPids, preparedIn } from '../faults/workers.ts';
 import type { TestProxy } from '../support/proxy.ts';
 
 setFlagsFromString('--expose-gc');
@@ -37,12 +36,11 @@ export const settle = async (
 ): Promise<Holdings> => {
   const serving = (): readonly (readonly [number, string])[] =>
     proxy.app.workers().map(({ pid, state }) => [pid, state]);
-  const processes = (): readonly number[] => startedPids().filter(isAlive);
   await eventually(
     () => serving().filter(([, state]) => state === 'ready').length,
-    (ready) => ready === workers && serving().length === workers && processes().length === workers,
+    (ready) => ready === workers && serving().length === workers && livingPids().length === workers,
   );
-  expect([serving().map(([, state]) => state), processes().length]).toEqual([
+  expect([serving().map(([, state]) => state), livingPids().length]).toEqual([
     Array.from({ length: workers }, () => 'ready'),
     workers,
   ]);
@@ -51,12 +49,12 @@ export const settle = async (
   (proxy.log as unknown[]).length = 0;
   // That request may have been the last one of a worn worker.
   await eventually(
-    () => processes().length,
+    () => livingPids().length,
     (count) => count === workers,
   );
   // The size of a worker's home is measured from time to time, and the next turns are started. That passes; a leak stays.
   return eventually(
-    () => holdings(proxy, processes),
+    () => holdings(proxy),
     (now) =>
       before === null
         ? !grown(NOTHING, now).some(([kind]) => PASSING.has(kind))
@@ -73,7 +71,7 @@ const grown = (before: Holdings, after: Holdings): readonly (readonly [string, n
     ([kind, count]) => count - (before.handles[kind] ?? 0) > BOUNDS.handleGrowth,
   );
 
-const holdings = async (proxy: TestProxy, processes: () => readonly number[]): Promise<Holdings> => {
+const holdings = async (proxy: TestProxy): Promise<Holdings> => {
   // Each pre-started turn waits on a connection to the relay.
   const held = (await preparedIn(proxy)).turns;
   // Nothing is awaited from here on: all counts are of the same moment.
@@ -89,7 +87,7 @@ const holdings = async (proxy: TestProxy, processes: () => readonly number[]): P
       counts.map(([kind, count]) => [kind, kind === 'TCPSocketWrap' ? count - kept - held : count]),
     ),
     kept,
-    processes: processes().length,
+    processes: livingPids().length,
   };
 };
 

@@ -105,7 +105,7 @@ describe('start', () => {
     const server = room.start(['serve']);
     const at = await started(server);
     expect(server.output.err).toMatch(
-      /^starting codex app-server for its backend: the built-in demo model .+ …\n/,
+      /^starting codex app-server for its backend: the built-in demo model .+ …\n/m,
     );
     expect(server.output.err).toMatch(/Sign in with ChatGPT: PROXY_STATE_DIR=\S+ npm .*run login\n/);
     const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'vitest';
 
-import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
-import { activeTurns, leftThreads, preparedIn, startedPids } from './workers.ts';
+import { activeTurns, leftThreads, preparedIn, livingPids, startedCount } from './workers.ts';
 
 /** Far more than anything needs, even on a busy machine. Ends a hang; not a measurement. */
 const DEADLINE_MS = 40_000;
@@ -60,7 +59,6 @@ export const expectSound = async (proxy: TestProxy): Promise<void> => {
 
 /** Stops the proxy and checks that no process is left. */
 export const closeForGood = async (proxy: TestProxy): Promise<void> => {
-  const pids = startedPids();
   await proxy.close();
-  expect([pids.length > 0, pids.filter(isAlive)]).toEqual([true, []]);
+  expect([startedCount() > 0, livingPids()]).toEqual([true, []]);
 };

@@ -1,10 +1,12 @@
 import type { AppServer } from '../../src/codex/app-server.ts';
 import type { StartWorker, Worker } from '../../src/codex/worker/worker.ts';
+import { identityOf, isSameAlive, type ProcessIdentity } from '../support/is-alive.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { startWarm } from '../support/warm-homes.ts';
 
 interface Watched {
   readonly worker: Worker;
+  readonly identity: ProcessIdentity;
   /** Threads that were started but not used yet. */
   readonly preStarted: ReadonlySet<string>;
 }
@@ -16,7 +18,7 @@ const startWatched: StartWorker = async (options) => {
   // A hung one is killed after its grace time.
   const worker = await startWarm({ stopGraceMs: 500, ...options });
   const preStarted = new Set<string>();
-  started.push({ worker, preStarted });
+  started.push({ worker, identity: identityOf(worker.pid), preStarted });
   return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };
 };
 
@@ -31,7 +33,10 @@ const watchSpares = (appServer: AppServer, preStarted: Set<string>): AppServer =
   },
 });
 
-export const startedPids = (): readonly number[] => started.map(({ worker }) => worker.pid);
+export const startedCount = (): number => started.length;
+
+export const livingPids = (): readonly number[] =>
+  started.flatMap(({ identity }) => (isSameAlive(identity) ? identity.pid : []));
 
 const gaugeOf = async (worker: Worker, name: string): Promise<number> => {
   if (worker.lost.aborted) return 0;

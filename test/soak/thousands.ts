@@ -5,8 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { closeForGood, expectSound } from '../faults/settle.ts';
-import { startedPids, startWatchedProxy } from '../faults/workers.ts';
-import { isAlive } from '../support/is-alive.ts';
+import { livingPids, startedCount, startWatchedProxy } from '../faults/workers.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { runLoad, script } from './load.ts';
 
@@ -99,8 +98,8 @@ describe('thousands of requests over several app-servers', () => {
     expect(replacements).toBeLessThanOrEqual(BOUNDS.replacements[1]);
     expect(await metric('proxy_worker_restarts_total')).toBe(0);
     expect(await metric('proxy_turns_active')).toBe(0);
-    expect(startedPids().length).toBe(1 + replacements);
-    expect(startedPids().filter(isAlive)).toEqual(proxy.app.workers().map(({ pid }) => pid));
+    expect(startedCount()).toBe(1 + replacements);
+    expect(livingPids()).toEqual(proxy.app.workers().map(({ pid }) => pid));
     expect(peak.workers).toBeLessThanOrEqual(BOUNDS.workersAtOnce);
     expect(peak.appServerMB).toBeLessThanOrEqual(BOUNDS.appServerMB);
     expect(after.handles - before.handles).toBeLessThanOrEqual(BOUNDS.handleGrowth);
