@@ -4,7 +4,7 @@
  *   node scripts/docs.ts           compare; lists stale pages and exits with 1
  *   node scripts/docs.ts --write   write the pages
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -107,8 +107,18 @@ const withSection = (text: string, { file, name, print }: (typeof SECTIONS)[numb
   const end = `\n<!-- end of ${name} -->`;
   const from = text.indexOf(begin) + begin.length;
   const to = text.indexOf(end, from - 1);
-  if (!text.includes(begin) || to < 0) throw new Error(`${file} has no section '${name}'`);
+  if (!text.includes(begin) || to < 0)
+    throw new Error(
+      `${file} has no section '${name}': write the lines '${begin.trim()}' and '${end.trim()}' where it is to be, with an empty line between.`,
+    );
   return `${text.slice(0, from)}\n${print()}\n${text.slice(to)}`;
+};
+
+const existingPage = (file: string): string => {
+  const page = path.join(ROOT, file);
+  if (!existsSync(page))
+    throw new Error(`There is no page ${file}: write it, for example like the pages next to it.`);
+  return readFileSync(page, 'utf8');
 };
 
 /** Every generated page by its path in the project. */
@@ -119,8 +129,7 @@ export const printPages = (): ReadonlyMap<string, string> =>
         [file, `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`] as const,
     ),
     ...[...Map.groupBy(SECTIONS, ({ file }) => file)].map(
-      ([file, sections]) =>
-        [file, sections.reduce(withSection, readFileSync(path.join(ROOT, file), 'utf8'))] as const,
+      ([file, sections]) => [file, sections.reduce(withSection, existingPage(file))] as const,
     ),
   ]);
 

@@ -72,7 +72,7 @@ describe('anthropicErrors', () => {
       const { headers } = anthropicErrors(failureIn(kind), null);
       return headers['x-should-retry'] === 'false';
     });
-    expect(final.toSorted()).toEqual([
+    expect(final.toSorted(), 'An error with `final: true` has a line here.').toEqual([
       'address_not_allowed',
       'answer_too_large',
       'codex_incompatible',

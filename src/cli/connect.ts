@@ -169,10 +169,13 @@ const write = async (task: Task, server: ServerFacts): Promise<number> => {
   }
   const hide = secretHider([server.key]);
   for (const { target, merged } of edits) world.say(hide(showDiff(target.file, target.text, merged.text)));
-  if (!(await isAgreed(task, 'Write this?'))) return 1;
+  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--undo');
+  if (!(await isAgreed(task, 'Write this?'))) {
+    world.say(`The key of ${client.title} stays, for the next time. Revoke it: ${command}\n`);
+    return 1;
+  }
   const backups = await applyEdits(edits, records, server.key);
   for (const backup of backups) world.say(`The former file is kept as ${backup}\n`);
-  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--undo');
   world.say(`${client.title} is connected: ${client.tryIt}\nTake it back: ${command}\n`);
   return 0;
 };

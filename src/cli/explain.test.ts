@@ -18,6 +18,10 @@ describe('explain', () => {
       systemError({ code: 'EACCES', syscall: 'mkdir', path: '/x' }),
       'Cannot use /x (EACCES): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.',
     ],
+    [
+      systemError({ code: 'ENOSPC' }),
+      'The disk is full (failed): make room, or name another PROXY_STATE_DIR.',
+    ],
     // A bug keeps its stack.
     [new TypeError('x is not a function'), null],
     [systemError({ code: 'ERR_INVALID_ARG_TYPE' }), null],

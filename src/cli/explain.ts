@@ -15,7 +15,9 @@ const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableBinary, UnusableL
 /** A one-line message for the user; null for bugs. */
 export const explain = (error: unknown): string | null => {
   if (PLAIN.some((kind) => error instanceof kind)) return (error as Error).message;
-  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  const { code, syscall, path, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' && path === undefined)
+    return `The disk is full (${message}): make room, or name another PROXY_STATE_DIR.`;
   if (code === undefined || path === undefined || syscall === undefined) return null;
   return `Cannot use ${path} (${code}): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.`;
 };

@@ -87,7 +87,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       hasConsole: valuesOf(CONSOLE_TABLES.settings, config).console !== 'off',
     }),
   );
-  // Until here a signal ends the process at once: nothing has started yet.
+  // Until here a signal ends the process at once. What an app-server leaves behind is removed at the next start.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
   const stoppedAtOnce = signals.second.then((signal) => {

@@ -8,7 +8,7 @@ import type { BackendState } from './banner.ts';
 import { coreOf, openBase, turnDeps, type Base, type BaseDeps } from './core.ts';
 import { routesOf } from './endpoints.ts';
 import { FEATURES } from './features.ts';
-import { openFeatures, OpenParts, type OpenFeatures } from './open-features.ts';
+import { drainAll, openFeatures, OpenParts, type OpenFeatures } from './open-features.ts';
 import { describeStore } from './open-store.ts';
 
 export interface App {
@@ -97,7 +97,9 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     codex: () => base.codexWatch.report(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      await Promise.all([features, server.exchanges].map((one) => one.drain(timeoutMs)));
+      await drainAll([features, server.exchanges], timeoutMs, (err) =>
+        logger.error({ err }, 'could not wait for running requests'),
+      );
       await parts.close();
     },
   };

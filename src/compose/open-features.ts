@@ -11,6 +11,37 @@ import { OPEN_GATE } from '../turns/turn-gate.ts';
 import { NO_STATES } from '../turns/turn-state.ts';
 import type { Core, Feature, Offers, OpenFeature, RouteRow } from './feature.ts';
 
+/** For one part. Each has shorter limits of its own: this is for one that hangs. */
+const CLOSE_LIMIT_MS = 30_000;
+/** After the limit for requests, those that were ended still close what they have open. */
+const DRAIN_GRACE_MS = 15_000;
+
+/** Rejects if the work is not done in time. It goes on. */
+const inTime = async (work: Promise<void> | void, ms: number, what: string): Promise<void> => {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`${what} takes more than ${ms / 1000} s`)), ms);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+interface Drainable {
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** Lets running requests end. What does not end, or fails, must not keep the server open. */
+export const drainAll = async (
+  parts: readonly Drainable[],
+  timeoutMs: number,
+  onError: (error: unknown) => void,
+): Promise<void> => {
+  const ended = parts.map((part) => inTime(part.drain(timeoutMs), timeoutMs + DRAIN_GRACE_MS, 'draining'));
+  for (const result of await Promise.allSettled(ended))
+    if (result.status === 'rejected') onError(result.reason);
+};
+
 interface Closable {
   close?(): Promise<void> | void;
 }
@@ -35,7 +66,7 @@ export class OpenParts {
     for (let last = this.#parts.pop(); last !== undefined; last = this.#parts.pop()) {
       const [name, part] = last;
       try {
-        await part.close?.();
+        await inTime(part.close?.(), CLOSE_LIMIT_MS, `closing ${name}`);
       } catch (error) {
         this.#onError(error, name);
       }
@@ -119,7 +150,11 @@ export const openFeatures = async (
       for (const [, running] of opened) running.start?.();
     },
     async drain(timeoutMs) {
-      await Promise.all(opened.map(async ([, running]) => running.drain?.(timeoutMs)));
+      await drainAll(
+        opened.map(([, running]) => ({ drain: async (ms) => running.drain?.(ms) })),
+        timeoutMs,
+        (err) => core.logger.error({ err }, 'a feature could not wait for its requests'),
+      );
     },
   };
 };

@@ -25,7 +25,7 @@ export interface StoreSchema {
 export const schemaWith = (features: readonly StorePart[]): StoreSchema => {
   const parts = [...OWN_PARTS, ...features];
   return {
-    migrations: migrationsOf(parts.map(({ migrations }) => migrations)),
+    migrations: migrationsOf(parts),
     operations: new Map([
       ...parts.flatMap(({ name: part, operations }) =>
         Object.entries(operations).map(

@@ -152,6 +152,19 @@ describe('createAdmission', () => {
     expect(background[4]?.outcome).toEqual(late);
   });
 
+  it.each([
+    [4, ['runs', 'runs', 'waits', 'waits', 'runs']],
+    [3, ['runs', 'waits', 'waits', 'waits', 'runs']],
+  ])(
+    'of %i slots, background turns leave one to clients without the scope admin',
+    async (maxRunning, outcomes) => {
+      const { ask } = admissionOf({ maxRunning, isAdmin: () => false });
+      const asked = [...Array.from({ length: 4 }, () => ask('background')), ask('a')];
+      await settle();
+      expect(asked.map(({ outcome }) => outcome)).toEqual(outcomes);
+    },
+  );
+
   it('rejects more choices than there are slots as invalid', async () => {
     const { ask } = admissionOf();
     const asked = ask('a', 3);

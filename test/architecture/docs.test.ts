@@ -29,10 +29,12 @@ describe('documents', () => {
   });
 
   it('are few enough to be kept true', () => {
-    const words = pages.reduce((sum, { text }) => sum + text.trim().split(/\s+/).length, 0);
+    // What was released does not change any more.
+    const kept = pages.filter(({ file }) => file !== 'CHANGELOG.md');
+    const words = kept.reduce((sum, { text }) => sum + text.trim().split(/\s+/).length, 0);
     expect(
       words,
-      'All pages together have at most 70,000 words. Merge what two pages say, or delete what no reader opens; git has it.',
+      'All pages but the changelog together have at most 70,000 words. Merge what two pages say, or delete what no reader opens; git has it.',
     ).toBeLessThanOrEqual(70_000);
   });
 

@@ -1,4 +1,5 @@
 import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 
 import { describe, expect, it } from 'vitest';
 
@@ -6,6 +7,7 @@ import { isEnd, isType, openSocket, UPGRADE } from '../support/client-socket.ts'
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello, says } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
 
 const proxy = await openProxy(hello);
 const start = freshProxies();
@@ -112,5 +114,48 @@ describe('an upgrade', () => {
     expect(await other.create({ input: 'Hi' })).toMatchObject({ type: 'response.completed' });
     first.ws.close();
     other.ws.close();
+  });
+
+  it('whose client leaves while it waits for a place does not get one', async () => {
+    const keys = { PROXY_API_KEY: 'sk-test-key-0123456789,sk-other-key-0123456789' };
+    const answered = Promise.withResolvers<void>();
+    const small = await start(says([{ wait: answered.promise }, { text: 'Done.' }]), {
+      ...keys,
+      PROXY_MAX_WEBSOCKETS: '2',
+    });
+    const busy = [await openSocket(small), await openSocket(small)];
+    const answers = busy.map((socket) => socket.create({ input: 'Hi' }));
+    await until(() => small.model.requests.length === 2);
+    const authorization = 'Bearer sk-other-key-0123456789';
+    const leaving = request(`${small.url}/v1/responses`, { headers: { ...UPGRADE, authorization } });
+    leaving.on('error', () => {}).end();
+    await until(() => small.app.answersUnderWay() === 3);
+    leaving.destroy();
+    const left = () => small.log.find(({ msg, status }) => msg === 'request' && status === 499);
+    await until(() => left() !== undefined);
+    expect(left()).toMatchObject({ method: 'GET', route: '/v1/responses' });
+    answered.resolve();
+    expect(await Promise.all(answers)).toMatchObject([
+      { type: 'response.completed' },
+      { type: 'response.completed' },
+    ]);
+    // A place is free again for the next one.
+    const next = await openSocket({ ...small, key: 'sk-other-key-0123456789' });
+    for (const socket of [...busy, next]) socket.ws.close();
+  });
+
+  it('has what its client sent before the answer', async () => {
+    const client = connect(Number(new URL(proxy.url).port), '127.0.0.1');
+    const head = Object.entries({ ...UPGRADE, host: 'x', authorization: `Bearer ${proxy.key}` });
+    const lines = ['GET /v1/responses HTTP/1.1', ...head.map(([name, value]) => `${name}: ${value}`), '', ''];
+    client.write(lines.join('\r\n'));
+    // A frame of a text, masked with zeros.
+    const text = Buffer.from(JSON.stringify({ type: 'response.create', model: 'gpt-5.5', input: 'Hi' }));
+    client.write(Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), text]));
+    let received = '';
+    client.on('data', (chunk) => (received += chunk.toString()));
+    await until(() => received.includes('response.completed'));
+    expect(received).toContain('101 Switching Protocols');
+    client.destroy();
   });
 });

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 
 import { kyselyOn } from '../../src/store/connection-dialect.ts';
+import { FEATURES } from '../../src/compose/features.ts';
 import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { schemaWith } from '../../src/store/operations.ts';
 import { migrate, schemaVersion } from '../../src/store/migrations/migrate.ts';
 import type { StateTables } from '../../src/features/state/store/tables.ts';
 import type { Tables } from '../../src/store/tables.ts';
@@ -45,6 +47,13 @@ const TABLES: readonly (keyof (Tables & StateTables))[] = [
 ];
 
 const MIGRATIONS = STORE_SCHEMA.migrations;
+
+it.each([1, 7, MIGRATIONS.length, MIGRATIONS.length + 2])('a feature cannot take version %i', (version) => {
+  const store = { name: 'shelf', operations: {}, tables: {}, migrations: { [version]: () => [] } };
+  const parts = FEATURES.flatMap(({ store: own = [] }) => own);
+  expect(() => schemaWith([...parts, store])).toThrow(/^Migration \d+ is not the next one: /);
+  expect(() => schemaWith([store, ...parts])).toThrow(/^Migration \d+ is not the next one: /);
+});
 
 it.each(['sqlite', 'postgres'] as const)('%s: every version is brought to the newest one', async (kind) => {
   const fresh = await openDatabase(kind);

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { OpenParts } from '../../src/compose/open-features.ts';
+import { drainAll, OpenParts } from '../../src/compose/open-features.ts';
 import { hello } from '../support/scripts.ts';
 import { startProxy } from '../support/proxy.ts';
 
@@ -60,4 +60,33 @@ it('a start that fails anywhere closes what is open, the last part first', async
     expect(closed).toEqual(opened.toReversed());
     vi.restoreAllMocks();
   }
+});
+
+it('a feature that cannot wait for its requests, or never ends, does not keep the others open', async () => {
+  const errors: unknown[] = [];
+  const parts = [
+    { drain: () => Promise.reject(new Error('broken')) },
+    { drain: () => new Promise<void>(() => {}) },
+    { drain: () => Promise.resolve() },
+  ];
+  vi.useFakeTimers();
+  const drained = drainAll(parts, 1_000, (error) => errors.push(error));
+  await vi.advanceTimersByTimeAsync(16_000);
+  await drained;
+  const closed: string[] = [];
+  const open = new OpenParts((error, name) => errors.push(`${name}: ${String(error)}`));
+  open.add('first', { close: () => void closed.push('first') });
+  open.add('second', { close: () => new Promise<void>(() => {}) });
+  const closing = open.close();
+  await vi.advanceTimersByTimeAsync(30_000);
+  await closing;
+  vi.useRealTimers();
+  expect([closed, errors]).toEqual([
+    ['first'],
+    [
+      new Error('broken'),
+      new Error('draining takes more than 16 s'),
+      'second: Error: closing second takes more than 30 s',
+    ],
+  ]);
 });

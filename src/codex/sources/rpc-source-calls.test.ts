@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   completed,
+  note,
   raw,
   rawCall,
   rawDone,
@@ -18,6 +19,7 @@ import {
 } from '../../../test/support/item-events.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
+import type { FindMcpTool } from './mcp-calls.ts';
 import { MAX_ITEMS } from './turn-items.ts';
 describe('calls', () => {
   it("end the turn when the model's answer has ended", () => {
@@ -88,6 +90,38 @@ describe('calls', () => {
     const again = [rawCall('x', 'nope'), rawDone(null)];
     expect([run(...again), one.ended]).toEqual([[], false]);
     expect(run(...again)).toEqual([{ ...END, outcome: { kind: 'failed', failure: budget.exceeded() } }]);
+    expect([one.ended, budget.used]).toEqual([true, 2]);
+  });
+
+  it('that the app-server runs count, also if they have ended before the answer has', () => {
+    const budget = new ModelBudget(2);
+    budget.take();
+    const findMcpTool: FindMcpTool = ({ name }) => ({ label: 'web', name, needsApproval: false });
+    const { one, run } = start({ budget, findMcpTool });
+    const round = (n: number) => [
+      raw({
+        type: 'function_call',
+        id: `fc_${n}`,
+        call_id: `call_${n}`,
+        name: 'add',
+        arguments: '{}',
+        namespace: 'mcp__web',
+      }),
+      note('item/completed', {
+        item: {
+          type: 'mcpToolCall',
+          id: `call_${n}`,
+          tool: 'add',
+          status: 'completed',
+          result: { content: [{ type: 'text', text: '5' }] },
+          error: null,
+        },
+      }),
+      rawDone(null),
+    ];
+    run(...round(1));
+    expect([one.ended, budget.used]).toEqual([false, 2]);
+    expect(run(...round(2)).at(-1)).toMatchObject({ outcome: { failure: budget.exceeded() } });
     expect([one.ended, budget.used]).toEqual([true, 2]);
   });
 

@@ -61,6 +61,8 @@ export class TurnItems {
   /** Number of items, including hidden ones. */
   #seenItems = 0;
   #isOverCalls = false;
+  /** Whether the last answer has a call that the app-server runs. It may have ended before the answer has. */
+  #hasRun = false;
   /** Whether the last answer ends with an undeclared call. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
@@ -90,6 +92,7 @@ export class TurnItems {
   /** The model is called, for the first time or again. */
   beginAnswer(): void {
     this.#before = this.#all.size;
+    this.#hasRun = false;
     this.#hasUndeclared = false;
     this.#droppedReason = null;
   }
@@ -158,7 +161,7 @@ export class TurnItems {
 
   /** Whether the model will be called again because of calls that are not the client's. */
   get willAskAgain(): boolean {
-    return this.lastOutcome === null && (this.isRunning || this.#hasUndeclared);
+    return this.lastOutcome === null && (this.isRunning || this.#hasRun || this.#hasUndeclared);
   }
 
   /** How the turn ends after too many items or undeclared calls, or a call of a withdrawn tool. */
@@ -193,6 +196,7 @@ export class TurnItems {
     this.#emit({ type: 'item-started', item: head }, into);
     if (item.kind === 'hosted-call' && item.modelCallId !== undefined) {
       this.#running.set(item.modelCallId, id);
+      this.#hasRun = true;
       this.#emit({ type: 'item-status', itemId: id, status: 'in_progress' }, into);
     }
     return id;

@@ -44,7 +44,7 @@ export const REQUEST_LOG_TABLES = {
     requestLogLost: {
       ...counter(
         'proxy_request_log_lost_total',
-        'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `key` (too many requests of one key failed within a minute before the model was asked), `no_key` (the same without a valid key).',
+        'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `stop` (it failed until the server had stopped), `key` (too many requests of one key failed within a minute before the model was asked), `no_key` (the same without a valid key).',
         ['reason'],
       ),
       after: 'limitsUnsettled',

@@ -92,6 +92,15 @@ describe('LogWriter', () => {
     expect({ written, lost }).toEqual({ written: ['b'], lost: [['store', 1]] });
   });
 
+  it('reports what it could not write until it was closed', async () => {
+    const { writer, written, lost, fail } = open();
+    fail(gatewayError('store_unavailable'));
+    writer.add(row('a'));
+    writer.add(row('b'));
+    await writer.close();
+    expect({ written, lost }).toEqual({ written: [], lost: [['stop', 2]] });
+  });
+
   it('has a limited queue', async () => {
     const { writer, lost, fail } = open();
     fail(gatewayError('store_unavailable'));

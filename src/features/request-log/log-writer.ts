@@ -6,7 +6,7 @@ export interface LogWriterOptions {
   readonly store: RequestStore;
   /** How many rows the log has, on all servers together. */
   readonly maxRows: number;
-  readonly onLost: (reason: 'full' | 'store', rows: number) => void;
+  readonly onLost: (reason: 'full' | 'store' | 'stop', rows: number) => void;
   /** Called when writing begins to fail, not for every failure. */
   readonly onError: (error: unknown) => void;
   /** Between two writes. */
@@ -54,7 +54,8 @@ export class LogWriter {
   }
 
   async close(): Promise<void> {
-    await this.#queue.close(CLOSE_MS);
+    const left = await this.#queue.close(CLOSE_MS);
+    if (left.length > 0) this.#options.onLost('stop', left.length);
   }
 
   async #write(rows: readonly RequestRow[]): Promise<void> {

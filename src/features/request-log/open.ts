@@ -65,7 +65,10 @@ const keptIn = (
     writer: new LogWriter({
       store,
       maxRows: settings.requestLogRows,
-      onLost: (reason, rows) => metrics.requestLogLost.inc({ reason }, rows),
+      onLost(reason, rows) {
+        metrics.requestLogLost.inc({ reason }, rows);
+        if (reason === 'stop') logger.error({ rows }, 'the log of the last requests could not be stored');
+      },
       onError: (err) => logger.warn({ err }, 'the request log could not be written; trying again'),
     }),
   };

@@ -18,6 +18,7 @@ import { CLOSE, Connection, type ConnectionTimes } from './connection.ts';
 import { ConnectionMemories } from './connection-memory.ts';
 import { WEBSOCKET_TABLES } from './feature.ts';
 import { OpenSockets } from './open-sockets.ts';
+import { CLIENT_GONE } from '../../observe/request-end.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** Below the idle time of usual proxies and load balancers. */
@@ -99,7 +100,7 @@ class Sockets implements Upgrades {
   }
 
   /** Checks an upgrade like any other request. A refusal is an HTTP answer with a body. */
-  async ask({ path, headers, connectionInfo }: UpgradeRequest): Promise<Response | AcceptedUpgrade> {
+  async ask({ path, headers, connectionInfo, signal }: UpgradeRequest): Promise<Response | AcceptedUpgrade> {
     const { ambient, cors } = this.#core;
     const exchanges = this.#core.exchanges();
     const requestId = requestIdOf(headers.get('x-request-id'), ambient.ids);
@@ -112,7 +113,7 @@ class Sockets implements Upgrades {
       headers,
       address,
       isLocal: () => isLocal,
-      clientSignal: new AbortController().signal,
+      clientSignal: signal,
     });
     try {
       const api = this.#apis.get(path);
@@ -138,7 +139,7 @@ class Sockets implements Upgrades {
       };
     } catch (error) {
       const response = errorResponse(exchanges.failed(exchange, error));
-      exchange.note({ status: response.status });
+      exchange.note({ status: signal.aborted ? CLIENT_GONE : response.status });
       response.headers.set('x-request-id', requestId);
       return cors.share(response, headers.get('origin'));
     } finally {

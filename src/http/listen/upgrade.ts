@@ -19,6 +19,8 @@ export interface UpgradeRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly connectionInfo: ConnectionInfo;
+  /** Aborted if the client leaves before it has an answer. */
+  readonly signal: AbortSignal;
 }
 
 export interface AcceptedUpgrade {
@@ -115,11 +117,14 @@ export const acceptUpgrades = (server: Server, options: UpgradeOptions): (() => 
     void ask(incoming, socket, head);
   });
   const ask = async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const left = leavingOf(socket);
     const asked = await options.upgrades()?.ask({
       path: pathOf(incoming),
       headers: headersOf(incoming),
       connectionInfo: connectionInfoOf(incoming, null),
+      signal: left.signal,
     });
+    left.stop();
     if (asked === undefined) socket.destroy();
     else if (asked instanceof Response) options.answer(socket, asked);
     else complete(asked, incoming, socket, head);
@@ -143,6 +148,21 @@ export const acceptUpgrades = (server: Server, options: UpgradeOptions): (() => 
   };
   return () => {
     for (const socket of open) socket.destroy();
+  };
+};
+
+/** Watches whether the client leaves. What it sends is not read: that is for the WebSocket. */
+const leavingOf = (socket: Duplex): { readonly signal: AbortSignal; stop(): void } => {
+  const controller = new AbortController();
+  const leave = (): void => controller.abort();
+  const look = (): void => {
+    // The end of the stream is seen only by reading.
+    if (socket.readableLength === 0) socket.read();
+  };
+  socket.once('close', leave).once('end', leave).on('readable', look);
+  return {
+    signal: controller.signal,
+    stop: () => void socket.off('close', leave).off('end', leave).off('readable', look),
   };
 };
 

@@ -260,6 +260,24 @@ describe('Limiter', () => {
     expect(await news()).toEqual(['b1 in', 'c1 in']);
   });
 
+  it('asks another one if an administrator takes the place that was given up', async () => {
+    const isAdmin = (key: string): boolean => key === 'z';
+    const { limiter, news, come } = limiterOf({ capacity: 6, maxWaiting: 6, onlyShareWaits: true, isAdmin });
+    const asked: Permit[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const giveWay = (): boolean => {
+        asked.push(permit);
+        return false;
+      };
+      const permit: Permit = await limiter.enter('a', 1, never, { yielding: { rank: () => 1, giveWay } });
+    }
+    void come('b1');
+    void come('z1');
+    expect([await news(), asked.length]).toEqual([['z1 in'], 2]);
+    for (const permit of asked) permit.leave();
+    expect(await news()).toEqual(['b1 in']);
+  });
+
   it('has the place at once of an entry that leaves when it is asked', async () => {
     const { limiter, news, come, state } = limiterOf();
     const yielding = { rank: () => 1, giveWay: () => true };

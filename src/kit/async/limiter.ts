@@ -267,9 +267,13 @@ export class Limiter {
       const giveUp = (): void => waiter.dismiss(signal.reason);
       const isWithinShare = this.#asked.isWithinShare(key, size);
       if (!isLow) {
-        this.#makeOthersYield(waiter);
+        this.#makeOthersYield(waiter, size);
         this.#asked.hold(waiter, size);
         this.#waiting += size;
+        // An administrator may have taken the last place, so what others gave up is not enough for those that wait.
+        if (this.#options.onlyShareWaits === true && this.#options.isAdmin?.(key) === true) {
+          for (const other of this.#lines.normal.heads()) this.#makeOthersYield(other, 0);
+        }
       }
       line.join(key, waiter);
       this.#advance();
@@ -280,9 +284,12 @@ export class Limiter {
     });
   }
 
+  /** Entries of low rank leave a place to others of the same key: an administrator's last one is of no use to those. */
   #capacityFor(key: string, rank: Rank): number {
     const capacity = this.#inside.capacityFor(key);
-    return rank === 'low' ? Math.min(this.#options.low?.capacity ?? 0, capacity) : capacity;
+    if (rank === 'normal') return capacity;
+    const { low, place = 1 } = this.#options;
+    return Math.min(low?.capacity ?? 0, Math.max(place, capacity - place));
   }
 
   #permit(entry: Waiter): Permit {
@@ -299,9 +306,9 @@ export class Limiter {
     };
   }
 
-  /** Asks entries of other keys to leave that have more than their share. */
-  #makeOthersYield(waiter: Waiter): void {
-    for (const entry of this.#asked.yieldingTo(waiter, waiter.size) ?? []) {
+  /** Asks entries of other keys to leave that have more than their share, so that this one can have `more`. */
+  #makeOthersYield(waiter: Waiter, more: number): void {
+    for (const entry of this.#asked.yieldingTo(waiter, more) ?? []) {
       // It counts as gone, so that the next one asks another.
       this.#asked.release(entry);
       if (entry.yielding?.giveWay() === true) this.#inside.release(entry);
@@ -349,8 +356,8 @@ export class Limiter {
 
   #nextLow(): Waiter | undefined {
     const first = this.#firstOf('low');
-    const capacity = this.#options.low?.capacity ?? 0;
-    return first !== undefined && this.#insideLow + first.size <= capacity ? first : undefined;
+    if (first === undefined) return undefined;
+    return this.#insideLow + first.size <= this.#capacityFor(first.key, 'low') ? first : undefined;
   }
 
   #hasLow(): boolean {

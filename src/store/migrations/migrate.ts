@@ -3,23 +3,36 @@ import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../tables.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
-/** Versions from before the store had parts: several of them take part in these. */
-const SHARED_VERSIONS: ReadonlySet<number> = new Set([1, 7]);
+/** The parts that share a version from before the store had parts. */
+const SHARED: Readonly<Record<number, readonly string[]>> = { 1: ['memory', 'turns'], 7: ['kept', 'turns'] };
+
+interface VersionedPart {
+  readonly name: string;
+  readonly migrations: Readonly<Record<number, Migration>>;
+}
 
 /** All changes of the schema; the first makes version 1. Throws if a version is missing or taken twice. */
-export const migrationsOf = (parts: readonly Readonly<Record<number, Migration>>[]): readonly Migration[] => {
+export const migrationsOf = (parts: readonly VersionedPart[]): readonly Migration[] => {
   const byVersion = Map.groupBy(
-    parts.flatMap((part) => Object.entries(part)),
-    ([version]) => Number(version),
+    parts.flatMap(({ name, migrations }) =>
+      Object.entries(migrations).map(([version, migration]) => ({
+        name,
+        version: Number(version),
+        migration,
+      })),
+    ),
+    ({ version }) => version,
   );
   return [...byVersion]
     .toSorted(([one], [other]) => one - other)
     .map(([version, taken], index) => {
-      if (version !== index + 1 || (taken.length > 1 && !SHARED_VERSIONS.has(version)))
+      const names = taken.map(({ name }) => name).join(' ');
+      const isTaken = taken.length > 1 && names !== SHARED[version]?.join(' ');
+      if (version !== index + 1 || isTaken)
         throw new Error(
           `Migration ${version} is not the next one: ${index + 1} is free, or a number is taken twice.`,
         );
-      return (words) => taken.flatMap(([, migration]) => migration(words));
+      return (words) => taken.flatMap(({ migration }) => migration(words));
     });
 };
 

@@ -82,7 +82,9 @@ export const parseResponse = (body: unknown): ParsedResponse => {
   const continues = continuesOf(parsed);
   const input = parsed.input ?? [];
   // A stored conversation may be continued without anything new.
-  if (continues === null && (parsed.input ?? null) === null) throw missing('input');
+  // A template would bring its own input, so it is rejected later, by its name.
+  const hasInput = (parsed.input ?? null) !== null || (parsed.prompt ?? null) !== null;
+  if (continues === null && !hasInput) throw missing('input');
   return {
     parsed: { ...parsed, input },
     unread: unreadFields(createResponseSchema, object, '').filter((name) => !isChatField(name)),
