@@ -56,9 +56,11 @@ export const settle = async (
   return eventually(
     () => holdings(proxy),
     (now) =>
-      before === null
+      // A worker may be replaced at any time: for a moment there is one more.
+      now.processes === workers &&
+      (before === null
         ? !grown(NOTHING, now).some(([kind]) => PASSING.has(kind))
-        : grown(before, now).length === 0,
+        : grown(before, now).length === 0),
   );
 };
 
