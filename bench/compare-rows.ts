@@ -51,7 +51,7 @@ export const compareCommits = async (sides: Commits, model: BenchModel): Promise
     }));
   const rows = [...(await sized('1 KB', conversationOf({ kb: 1 }))), ...(await sized('64 KB', KB_64))];
   for (const [name, ask] of Object.entries(ANSWERS)) rows.push(...(await cpuOf(name, ask, sides)));
-  return [...rows, await throughput(sides, { rounds: 6, requests: 160, atOnce: 16 }, NO_WORSE)];
+  return [...rows, await throughput(sides, { rounds: 12, requests: 240, atOnce: 16 }, NO_WORSE)];
 };
 
 type Used = Readonly<Record<'node' | 'appServer', number>>;
