@@ -88,13 +88,13 @@ export const COMMANDS = {
     summary: 'set up a client for this server',
     withoutAction: 'without a client: list them',
     flags: {
-      print: 'print what the client needs, and write nothing',
+      print: 'print what the client needs, and change no file of it',
       yes: 'write without asking',
       undo: 'take back what this command has written, and revoke the key of the client',
-      run: 'start the client for this server and write nothing; arguments for the client follow --',
+      run: 'start the client for this server and change no file of it; arguments for the client follow --',
       'url URL': 'the address of the server, if it is not the one of the settings',
       'model NAME': 'the model to use, instead of the default one',
-      'shell NAME': `print variables for a shell and write nothing: ${SHELLS.join(', ')}`,
+      'shell NAME': `print variables for a shell and change no file: ${SHELLS.join(', ')}`,
     },
     actions: Object.fromEntries(
       Object.entries<ConnectClient>(CLIENTS).map(([name, { title }]) => [name, title]),
