@@ -97,7 +97,8 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     codex: () => base.codexWatch.report(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      await drainAll([features, server.exchanges], timeoutMs, (err) =>
+      const requests = { name: 'requests', drain: (ms: number) => server.exchanges.drain(ms) };
+      await drainAll([...features.running, requests], timeoutMs, (err) =>
         logger.error({ err }, 'could not wait for running requests'),
       );
       await parts.close();

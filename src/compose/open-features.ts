@@ -28,6 +28,7 @@ const inTime = async (work: Promise<void> | void, ms: number, what: string): Pro
 };
 
 interface Drainable {
+  readonly name: string;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -37,7 +38,9 @@ export const drainAll = async (
   timeoutMs: number,
   onError: (error: unknown) => void,
 ): Promise<void> => {
-  const ended = parts.map((part) => inTime(part.drain(timeoutMs), timeoutMs + DRAIN_GRACE_MS, 'draining'));
+  const ended = parts.map((part) =>
+    inTime(part.drain(timeoutMs), timeoutMs + DRAIN_GRACE_MS, `draining ${part.name}`),
+  );
   for (const result of await Promise.allSettled(ended))
     if (result.status === 'rejected') onError(result.reason);
 };
@@ -84,7 +87,8 @@ export interface OpenFeatures {
   /** The routes of the server with those of the features at their places. */
   routesWith(routes: readonly Route[]): readonly Route[];
   start(): void;
-  drain(timeoutMs: number): Promise<void>;
+  /** What may still run when the server stops. */
+  readonly running: readonly Drainable[];
 }
 
 interface FeatureDeps {
@@ -149,13 +153,10 @@ export const openFeatures = async (
     start() {
       for (const [, running] of opened) running.start?.();
     },
-    async drain(timeoutMs) {
-      await drainAll(
-        opened.map(([, running]) => ({ drain: async (ms) => running.drain?.(ms) })),
-        timeoutMs,
-        (err) => core.logger.error({ err }, 'a feature could not wait for its requests'),
-      );
-    },
+    running: opened.map(([{ name }, feature]) => ({
+      name,
+      drain: async (timeoutMs) => feature.drain?.(timeoutMs),
+    })),
   };
 };
 

@@ -65,9 +65,9 @@ it('a start that fails anywhere closes what is open, the last part first', async
 it('a feature that cannot wait for its requests, or never ends, does not keep the others open', async () => {
   const errors: unknown[] = [];
   const parts = [
-    { drain: () => Promise.reject(new Error('broken')) },
-    { drain: () => new Promise<void>(() => {}) },
-    { drain: () => Promise.resolve() },
+    { name: 'one', drain: () => Promise.reject(new Error('broken')) },
+    { name: 'two', drain: () => new Promise<void>(() => {}) },
+    { name: 'three', drain: () => Promise.resolve() },
   ];
   vi.useFakeTimers();
   const drained = drainAll(parts, 1_000, (error) => errors.push(error));
@@ -85,7 +85,7 @@ it('a feature that cannot wait for its requests, or never ends, does not keep th
     ['first'],
     [
       new Error('broken'),
-      new Error('draining takes more than 16 s'),
+      new Error('draining two takes more than 16 s'),
       'second: Error: closing second takes more than 30 s',
     ],
   ]);

@@ -16,6 +16,16 @@ describe('toTurnRequest', () => {
       { code: 'missing_required_parameter', param: 'input', message: "Missing required parameter: 'input'." },
     ],
     [
+      'a prompt template without input',
+      { model: 'm', prompt: { id: 'pmpt_1' } },
+      {
+        code: 'unsupported_parameter',
+        param: 'prompt',
+        message:
+          "Unsupported parameter: 'prompt'. Prompt templates are stored at OpenAI and cannot be read from here.",
+      },
+    ],
+    [
       'empty input',
       { model: 'm', input: [] },
       {
