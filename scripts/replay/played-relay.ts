@@ -44,6 +44,7 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
     expect({ threadId, slug }) {
       let turnId = '';
       return {
+        isReady: true,
         expiresAtMs: null,
         started(id) {
           turnId = id;
@@ -56,12 +57,15 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
             limits: { profile, refuses: known },
             turnId: uuidV7(clock.now()),
             startedAtMs: clock.now(),
+            holdsAnswers: false,
             signIn: () => null,
           });
           threads.set(threadId, { relayTurn, reader: null, refused: null, hasFailed: false });
           return {
             report: relayTurn,
             answerBytes: 0,
+            wasAsked: true,
+            letGo: () => false,
             begin: () => relayTurn.begin(),
             close: () => threads.delete(threadId),
           };

@@ -1,23 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
+import type { StartWorker, Worker } from '../../src/codex/worker/worker.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { startWarm } from '../support/warm-homes.ts';
 import { RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
 
 /**
- * Turns are started before their requests arrive, and threads carry several of them. Whatever callers, models, answers
- * and cancellations follow each other: a model request contains the conversation of one request, and is sent once.
+ * Turns are started before their requests arrive, a turn carries one request after the other, and threads carry several
+ * turns. Whatever callers, models, answers, cancellations and killed app-servers follow each other: a model request contains
+ * the conversation of one request, and is sent once.
  */
 const KEYS = ['sk-test-key-0123456789', 'sk-other-key-0123456789'];
 const MODELS = ['gpt-5.5', 'gpt-5.6-luna', 'vendor/unlisted-model'];
 
 /** What the model does for one request. */
-const ENDS = ['text', 'long text', 'call', 'undeclared call', 'cut', 'failed', 'silent'] as const;
+const ENDS = ['text', 'long text', 'call', 'undeclared call', 'goes on', 'cut', 'failed', 'silent'] as const;
+/** codex answers these, and asks again. */
+const ASKED_AGAIN: ReadonlySet<string> = new Set(['undeclared call', 'goes on']);
 
 interface Asked {
   readonly caller: number;
@@ -62,6 +69,14 @@ const stepsOf = (end: Asked['end'], name: string, isSecond: boolean): readonly S
       return isSecond
         ? [{ text: 'Well.' }]
         : [{ call: { name: 'never_declared', arguments: { name }, callId: `call_${name}` } }];
+    case 'goes on':
+      return isSecond
+        ? [{ text: 'Done.' }]
+        : [
+            { text: 'First.' },
+            { event: { type: 'response.completed', response: { id: name, end_turn: false } } },
+            { cut: true },
+          ];
     case 'cut':
       return [{ text: 'Half', end: 'open' }, { cut: true }];
     case 'failed':
@@ -74,6 +89,26 @@ const stepsOf = (end: Asked['end'], name: string, isSecond: boolean): readonly S
 };
 
 let proxy: TestProxy;
+/** Turns of the app-servers. */
+let turns = 0;
+/** What runs now. */
+let worker: Worker | null = null;
+const startCounted: StartWorker = async (options) => {
+  const started = await startWarm(options);
+  worker = started;
+  const { appServer } = started;
+  return {
+    ...started,
+    appServer: {
+      watchThread: (threadId, listener) => appServer.watchThread(threadId, listener),
+      request(method, params, more) {
+        if (method === 'turn/start') turns += 1;
+        return appServer.request(method, params, more);
+      },
+    },
+  };
+};
+
 let running: readonly Asked[] = [];
 const arrived: { readonly name: string; readonly body: JsonObject }[] = [];
 const strange: string[] = [];
@@ -101,11 +136,8 @@ const script: Script = (request, connection) => {
 };
 
 beforeAll(async () => {
-  proxy = await startProxy(script, {
-    PROXY_API_KEY: KEYS.join(','),
-    PROXY_PRESTART: '4',
-    PROXY_TOOL_REPAIR_ATTEMPTS: '0',
-  });
+  const env = { PROXY_API_KEY: KEYS.join(','), PROXY_PRESTART: '4', PROXY_TOOL_REPAIR_ATTEMPTS: '0' };
+  proxy = await startProxy(script, env, { startWorker: startCounted });
 });
 afterAll(() => proxy.close());
 
@@ -132,22 +164,49 @@ const ask = async (one: Asked, name: string): Promise<string> => {
 
 let round = 0;
 
-/** Runs them in some order: those of one wave at the same time. */
-const runWaves = async (waves: readonly (readonly Asked[])[]): Promise<readonly string[]> => {
-  running = waves.flat();
+/** Requests at the same time. */
+interface Wave {
+  readonly asked: readonly Asked[];
+  /** The app-server is killed so long after they were sent; null: it is not. */
+  readonly killAfterMs: number | null;
+}
+
+const waves = fc.array(
+  fc.record({
+    asked: fc.array(asked, { minLength: 1, maxLength: 4 }),
+    killAfterMs: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat(30)),
+  }),
+  { minLength: 2, maxLength: 6 },
+);
+
+/** An app-server that is killed again and again is started with pauses; a single one at once. */
+let kills = 0;
+const killAfter = async (ms: number): Promise<void> => {
+  await sleep(ms);
+  kills += 1;
+  if (worker !== null && !worker.lost.aborted) process.kill(worker.pid, 'SIGKILL');
+};
+
+/** Runs one wave after the other. */
+const runWaves = async (all: readonly Wave[]): Promise<readonly string[]> => {
+  running = all.flatMap((wave) => wave.asked);
   arrived.length = 0;
   strange.length = 0;
   round += 1;
   const nameOf = (one: Asked): string => `request-${round * 1_000 + running.indexOf(one)}-`;
   const found: string[] = [];
-  for (const wave of waves) {
+  for (const { asked: wave, killAfterMs } of all) {
+    const killing = killAfterMs === null ? null : killAfter(killAfterMs);
     const answers = await Promise.all(wave.map((one) => ask(one, nameOf(one))));
+    await killing;
     for (const [at, one] of wave.entries()) {
       const name = nameOf(one);
       const own = arrived.filter((request) => request.name === name).map(({ body }) => body);
-      const most = one.end === 'undeclared call' ? 2 : 1;
-      if (own.length > most) found.push(`${name} was sent ${own.length} times`);
-      if (own.length === 0 && one.leavesAfterMs === null) found.push(`${name} was not sent`);
+      const most = ASKED_AGAIN.has(one.end) ? 2 : 1;
+      // One whose app-server was killed before the first byte of its answer may be sent again.
+      if (own.length > most && killing === null) found.push(`${name} was sent ${own.length} times`);
+      if (own.length === 0 && one.leavesAfterMs === null && killing === null)
+        found.push(`${name} was not sent`);
       for (const [nth, body] of own.entries()) found.push(...problemsOf(one, name, body, nth));
       const foreign = [...(answers[at] ?? '').matchAll(NAME)].filter(([other]) => other !== name);
       if (foreign.length > 0) found.push(`${name} got the answer to ${foreign[0]?.[0]}`);
@@ -179,7 +238,6 @@ describe('turns that were started in advance, in threads that carry several', ()
   it(
     'send the conversation of their own request, once, and nothing else',
     async () => {
-      const waves = fc.array(fc.array(asked, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 });
       const property = fc.asyncProperty(waves, async (all) => {
         expect(await runWaves(all)).toEqual([]);
       });
@@ -189,6 +247,7 @@ describe('turns that were started in advance, in threads that carry several', ()
         Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(page)?.[1] ?? 0);
       // The law says nothing unless turns were really used that had been started earlier.
       expect(count('proxy_prestarted_turns_total\\{fate="used"\\}')).toBeGreaterThan(RUNS);
+      expect(kills).toBeGreaterThan(0);
       // codex compacts in the middle of a turn whose backend reports absurd usage: that request is never sent.
       const losses = [...page.matchAll(/^proxy_carrier_losses_total\{reason="([^"]+)"\}/gmu)].map(
         ([, one]) => one,
@@ -197,4 +256,32 @@ describe('turns that were started in advance, in threads that carry several', ()
     },
     TIMEOUT_MS,
   );
+});
+
+it('carry one request after the other, also after calls, long answers and cancellations', async () => {
+  const one: Asked = {
+    caller: 0,
+    model: MODELS[0] ?? '',
+    texts: ['Hello?'],
+    end: 'text',
+    tokens: null,
+    leavesAfterMs: null,
+  };
+  const wave = (different: Partial<Asked>): Wave => ({
+    asked: [{ ...one, ...different }],
+    killAfterMs: null,
+  });
+  expect(await runWaves([wave({})])).toEqual([]);
+  const before = turns;
+  const ends: readonly Partial<Asked>[] = [
+    {},
+    { end: 'long text' },
+    { end: 'call' },
+    { end: 'failed' },
+    { end: 'silent', leavesAfterMs: 20 },
+    { tokens: 2 ** 40 },
+    {},
+  ];
+  expect(await runWaves([...ends, ...ends].map(wave))).toEqual([]);
+  expect(turns - before).toBeLessThanOrEqual(2);
 });

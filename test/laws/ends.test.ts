@@ -66,7 +66,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     profile: profileOf({ kind: 'none' }, null),
     refusedFor: () => new Set(),
     sessionOf: async () => 'session',
-    expect: () => ({ expiresAtMs: null, started() {}, claim, refuseFurtherRequests() {} }),
+    expect: () => ({ isReady: true, expiresAtMs: null, started() {}, claim, refuseFurtherRequests() {} }),
   } as Partial<Relay> as Relay;
   const claim: HeldTurnHandle['claim'] = ({ onUpstreamEvent }) => {
     // The model request waits for this.
@@ -83,6 +83,8 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     return {
       report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
       answerBytes: 0,
+      wasAsked: true,
+      letGo: () => false,
       begin() {},
       close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
     };

@@ -13,6 +13,7 @@ import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import type { HeldTurnHandle, RelayTurnHandle } from '../../src/codex/relay/server/held-turns.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import type { RequestShape } from '../../src/codex/relay/request/edits.ts';
+import type { McpShape } from '../../src/codex/relay/request/mcp-namespaces.ts';
 import type { ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
 import { startRelay, type Relay, type RelayOptions } from '../../src/codex/relay/server/relay.ts';
 import { isJsonObject, listIn } from '../../src/kit/json/json.ts';
@@ -125,10 +126,18 @@ export interface TestRelay {
   hold(threadId: string, expected?: Partial<ExpectedTurn>): HeldTest;
   /** A turn that was started and claimed, and what the relay reports about it. */
   open(threadId: string, ...claim: Parameters<HeldTest['claim']>): OpenTurn;
+  /** Such a turn in which the app-server runs tools, so that it gets every answer as it comes. */
+  openWithTools(threadId: string, context?: Partial<TurnContext>): OpenTurn;
   /** Like the app-server. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }
+
+const NO_SERVERS: McpShape = {
+  offered: () => undefined,
+  offersResource: () => false,
+  isLimitReached: () => false,
+};
 
 export const startTestRelay = async (
   answer: Answer,
@@ -223,16 +232,18 @@ export const startTestRelay = async (
     };
     return { held, claim, losses: () => losses };
   };
+  const open: TestRelay['open'] = (threadId, ...claim) => {
+    const test = hold(threadId);
+    test.held.started(TURN_ID);
+    return test.claim(...claim);
+  };
   return {
     relay,
     backend,
     noted,
     hold,
-    open(threadId, ...claim) {
-      const test = hold(threadId);
-      test.held.started(TURN_ID);
-      return test.claim(...claim);
-    },
+    open,
+    openWithTools: (threadId, context = {}) => open(threadId, {}, true, context, { mcp: NO_SERVERS }),
     post: (threadId, body, init = {}) =>
       fetch(`${relay.addresses.model}/responses`, {
         method: 'POST',

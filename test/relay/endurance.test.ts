@@ -85,8 +85,8 @@ describe('without a reader', () => {
   });
 
   it('if the relay is closed: nothing stays open', async () => {
-    const { relay, backend, open, post } = await start(inTurn(completed, silentBehindFirst));
-    open('t1');
+    const { relay, backend, openWithTools, post } = await start(inTurn(completed, silentBehindFirst));
+    openWithTools('t1');
     await (await post('t1', {})).text();
     const response = await post('t1', {});
     const left = response.text().catch(() => 'cut off');
@@ -120,8 +120,8 @@ describe('an answer of 50 MB', () => {
   };
 
   it('arrives completely', async () => {
-    const { open, post } = await start(huge);
-    open('t1');
+    const { openWithTools, post } = await start(huge);
+    openWithTools('t1');
     const hash = createHash('sha256');
     const response = await post('t1', {});
     if (response.body !== null) for await (const chunk of response.body) hash.update(chunk);
@@ -131,8 +131,8 @@ describe('an answer of 50 MB', () => {
   });
 
   it('waits for a slow reader', async () => {
-    const { relay, open } = await start(huge);
-    open('t1');
+    const { relay, openWithTools } = await start(huge);
+    openWithTools('t1');
     const { promise: head, resolve } = Promise.withResolvers<IncomingMessage>();
     const sent = httpRequest(
       `${relay.addresses.model}/responses`,

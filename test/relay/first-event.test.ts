@@ -72,22 +72,22 @@ describe('a stream start without content', () => {
       `gress"}\n\n${events(event)}`,
       events(overloaded[0] ?? {}),
     ];
-    const { backend, open, post, noted } = await start(streams(...texts));
-    open('t1');
+    const { backend, openWithTools, post, noted } = await start(streams(...texts));
+    openWithTools('t1');
     expect(await (await post('t1', {})).text()).toBe(texts.join(''));
     expect(backend.arrivals).toHaveLength(1);
     expect(noted.retries).toEqual([]);
   });
 
   it('is passed on if nothing follows, or if it breaks off', async () => {
-    const { open, post } = await start(
+    const { openWithTools, post } = await start(
       inTurn(streams(events(created)), (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(events(created));
         setTimeout(() => response.destroy(), 20);
       }),
     );
-    open('t1');
+    openWithTools('t1');
     expect(await (await post('t1', {})).text()).toBe(events(created));
     const cut = await post('t1', {});
     expect(cut.status).toBe(200);

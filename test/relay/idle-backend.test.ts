@@ -30,11 +30,11 @@ const saysAgain =
 
 describe('an idle backend', () => {
   it('before its answer is aborted, without a retry', async () => {
-    const { backend, open, post, noted } = await start(() => {}, { idleTimeoutMs: 100 });
+    const { backend, open, post, noted } = await start(() => {}, { idleTimeoutMs: 500 });
     const { refused, events } = open('t1');
     const response = await post('t1', {});
     expect(response.status).toBe(502);
-    expect(refused()).toEqual(silentFor(0.1)(backend.url));
+    expect(refused()).toEqual(silentFor(0.5)(backend.url));
     expect([events, noted.retries]).toEqual([[], []]);
     await closed(backend);
   });
@@ -46,8 +46,8 @@ describe('an idle backend', () => {
     ['such events without a name', saysAgain('', 'data: {"type":"ping"}\n\n')],
     ['all of these, behind some text', saysAgain(DELTA, ': x\n\nevent: ping\ndata: {"type":"ping"}\n\n')],
   ] satisfies [string, Answer][])('after its headers is aborted: %s', async (_, answer) => {
-    const { backend, open, post } = await start(answer, { idleTimeoutMs: 150 });
-    const { refused } = open('t1');
+    const { backend, openWithTools, post } = await start(answer, { idleTimeoutMs: 150 });
+    const { refused } = openWithTools('t1');
     const response = await post('t1', {});
     await response.text().catch(() => null);
     expect(refused()).toEqual(silentFor(0.15)(backend.url));
@@ -111,7 +111,7 @@ describe('a slow backend', () => {
 
   it('is not blamed for a slow reader', async () => {
     const chunk = Buffer.from(DELTA.repeat(20_000));
-    const { open, post } = await start(
+    const { openWithTools, post } = await start(
       (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (let sent = 0; sent < 20; sent += 1) response.write(chunk);
@@ -119,7 +119,7 @@ describe('a slow backend', () => {
       },
       { idleTimeoutMs: 1_000 },
     );
-    const { refused, events } = open('t1');
+    const { refused, events } = openWithTools('t1');
     const response = await post('t1', {});
     await sleep(2_500);
     expect((await response.arrayBuffer()).byteLength).toBe(20 * chunk.length + DONE.length);

@@ -146,12 +146,12 @@ describe('failures that are not retried', () => {
   });
 
   it('include an answer that broke off after its first byte', async () => {
-    const { backend, open, post, noted } = await start((response) => {
+    const { backend, openWithTools, post, noted } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: response.output_text.delta\ndata: {"delta":"once"}\n\n');
       setTimeout(() => response.destroy(), 20);
     });
-    open('t1');
+    openWithTools('t1');
     const response = await post('t1', {});
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow('terminated');

@@ -29,7 +29,7 @@ const overSockets = async (options: SocketBackendOptions, firstEventTimeoutMs = 
   const records: { kind: string; facts: object }[] = [];
   const trace = recordingTrace((kind, facts) => void records.push({ kind, facts }));
   const budget = new ModelBudget(64, { onRetry: (retry) => retries.push(retry) });
-  const turn = relay.open('t1', {}, true, { budget, trace });
+  const turn = relay.openWithTools('t1', { budget, trace });
   const ask = async (): Promise<string> => {
     const response = await relay.post(
       't1',

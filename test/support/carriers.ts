@@ -89,6 +89,12 @@ export interface FakeHeldTurn {
   expiresAtMs: number | null;
   /** Of each claimed turn. */
   answerBytes: number;
+  /** Whether the app-server waits in it for a request. */
+  isReady: boolean;
+  /** Whether the app-server has asked for the newest claim. */
+  wasAsked: boolean;
+  /** Whether the app-server can go on without the answer. */
+  letsGo: boolean;
 }
 
 export interface FakeRelay extends Pick<Relay, 'expect' | 'sessionOf'> {
@@ -98,12 +104,24 @@ export interface FakeRelay extends Pick<Relay, 'expect' | 'sessionOf'> {
 export const fakeRelay = (): FakeRelay => {
   const turns: FakeHeldTurn[] = [];
   const expect = (expected: ExpectedTurn): HeldTurnHandle => {
-    const turn: FakeHeldTurn = { expected, done: [], claims: [], expiresAtMs: null, answerBytes: 0 };
+    const turn: FakeHeldTurn = {
+      expected,
+      done: [],
+      claims: [],
+      expiresAtMs: null,
+      answerBytes: 0,
+      isReady: false,
+      wasAsked: true,
+      letsGo: false,
+    };
     const note = (what: string): void => void turn.done.push(what);
     turns.push(turn);
     return {
       get expiresAtMs() {
         return turn.expiresAtMs;
+      },
+      get isReady() {
+        return turn.isReady;
       },
       started: (turnId) => note(`started ${turnId}`),
       refuseFurtherRequests: () => note('refused'),
@@ -114,6 +132,13 @@ export const fakeRelay = (): FakeRelay => {
           report: { signIn: null, ignored: [], limitsOutput: true, headers: {} },
           get answerBytes() {
             return turn.answerBytes;
+          },
+          get wasAsked() {
+            return turn.wasAsked;
+          },
+          letGo(after) {
+            note(`let go: ${after}`);
+            return turn.letsGo;
           },
           begin: () => note('begun'),
           close: () => note('closed'),

@@ -40,7 +40,7 @@ export const hold = (expected: Partial<ExpectedTurn> = {}) => {
   return { held, losses: () => losses };
 };
 
-export const newTurn = (): RelayTurn =>
+export const newTurn = ({ holdsAnswers = false }: { readonly holdsAnswers?: boolean } = {}): RelayTurn =>
   new RelayTurn({
     request: turnRequest(),
     context: turnContext(),
@@ -50,6 +50,7 @@ export const newTurn = (): RelayTurn =>
     limits: everything,
     turnId: 'turn-of-backend',
     startedAtMs: 1_000,
+    holdsAnswers,
     signIn: () => null,
     onUpstreamEvent() {},
     onActivity() {},

@@ -11,7 +11,8 @@ export const MINUTE = 60_000;
 export const preStarting = (max = 8, expected: string | null = null) => {
   const clock = { nowMs: 0, now: () => clock.nowMs };
   const relay = fakeRelay();
-  const planDeps = { relay, settings: threadSettings(), ids: fixedAmbient().ids };
+  const continuing = { works: true };
+  const planDeps = { relay, settings: threadSettings(), ids: fixedAmbient().ids, clock, continuing };
   /** `waiting`: how many waited after each change. */
   const noted = { fates: [] as string[], misses: 0, waiting: [] as number[] };
   const idle: number[] = [];

@@ -4,7 +4,14 @@ import { writeJsonSteps } from '../../../kit/json/json-writer.ts';
 import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts';
 import { isContent, isRead } from '../../sources/answer-events.ts';
 import type { UpstreamEvent } from '../../sources/source.ts';
-import { isKeepalive, isLongEvent, readEvent, readLongEvent, type BeyondLimit } from './read-event.ts';
+import {
+  isKeepalive,
+  isLongEvent,
+  isPreview,
+  readEvent,
+  readLongEvent,
+  type BeyondLimit,
+} from './read-event.ts';
 import { EventRepairs, type Repair, type RepairedEvent } from './repair-event.ts';
 import { joinBytes, MAX_EVENT_BYTES, SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
 
@@ -23,6 +30,8 @@ export interface AnswerReaderOptions {
   readonly onRepaired?: ((repair: Repair) => void) | undefined;
   /** Called for each event, with its data if it was read. */
   readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
+  /** The app-server gets no event of an item before its end, which is all that it acts on. */
+  readonly withoutPreviews?: boolean;
 }
 
 export type UnreadableEvent = 'no-json' | 'too-long' | BeyondLimit;
@@ -97,7 +106,8 @@ export class AnswerReader {
     const passed: Uint8Array[] = [];
     for (const { bytes, event } of parts) {
       const repaired = event === null ? null : yield* this.#see(event);
-      passed.push(repaired ?? bytes);
+      const isLeftOut = this.#options.withoutPreviews === true && isPreview(event?.type ?? null);
+      if (!isLeftOut) passed.push(repaired ?? bytes);
     }
     return joinBytes(passed);
   }

@@ -55,6 +55,12 @@ const KEEPALIVES = new Set(['keepalive', 'ping']);
 /** Whether an event is only a keepalive, like an SSE comment. */
 export const isKeepalive = (type: string | null): boolean => type !== null && KEEPALIVES.has(type);
 
+const ITEM_EVENT = /^response\.\w+\.\w+$/;
+
+/** Whether an event is about an item that has not ended, or keeps a connection alive. */
+export const isPreview = (type: string | null): boolean =>
+  type !== null && (isKeepalive(type) || (ITEM_EVENT.test(type) && type !== 'response.output_item.done'));
+
 const NEUTRAL = /^(?:response\.(?:created|in_progress|queued|metadata)|codex\..*|responsesapi\..*)$/;
 
 /** Whether an event comes before the actual answer. Until another one arrives, a request may be sent again. */

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-
 import { oversizedFailure, idleFailure, unfinishedFailure } from '../../failures/classify.ts';
 import { hostOf } from '../../failures/unreachable.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -23,9 +21,9 @@ import type { BegunAnswer } from '../transport/send-once.ts';
 const LINGER_MS = 500;
 
 /**
- * Streams an answer to the app-server and reads it on the way: it is the turn's content. The app-server gets
- * it byte for byte, except for what it would not accept: such events are repaired, and a CR alone becomes LF. Every
- * ending is reported.
+ * Streams an answer to the app-server and reads it on the way: it is the turn's content. Every ending is reported. An
+ * answer that the app-server has to act on it gets byte for byte, except for what it would not accept: such events are
+ * repaired, and a CR alone becomes LF. Of an answer that was held back it gets no previews of its items.
  */
 export const streamBack = async (
   relayed: RelayedRequest,
@@ -50,6 +48,7 @@ export const streamBack = async (
           signal,
           onActivity,
           onEvent: call.isTraced ? (type, data) => call.record('wire-said', { type, data }) : undefined,
+          withoutPreviews: call.holdsAnswers,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
@@ -57,7 +56,8 @@ export const streamBack = async (
     call.record('wire-head', { status: answer.statusCode, transport, head: call.headers });
   }
   try {
-    outgoing.writeHead(answer.statusCode, responseHeaders(relayed, answer, options));
+    outgoing.begin(answer.statusCode, responseHeaders(relayed, answer, options));
+    if (!isRead) outgoing.pass();
     reader?.begin();
     for await (const chunk of replayThenRead(streamStart ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onActivity();
@@ -68,23 +68,23 @@ export const streamBack = async (
       if (call !== null && reader?.isOversized === true) {
         call.onUpstreamEvent({ kind: 'refused', failure: oversizedFailure(hostOf(relayed.target)) });
         reader.end('cut');
-        // Destroy at once instead of after the pending bytes: the app-server will not read them.
-        outgoing.destroy();
+        // At once instead of after the pending bytes: the app-server will not read them.
+        outgoing.abandon();
         return;
       }
       // This chunk has ended the turn: the app-server must not act on it.
       signal.throwIfAborted();
-      call?.passed(passed.length);
-      if (passed.length > 0 && !outgoing.write(passed))
-        await idleTimeout.without(once(outgoing, 'drain', { signal }));
+      let hasRoom = outgoing.write(passed);
       if (reader?.isOver === true && !isLingering) {
+        hasRoom = outgoing.complete();
         isLingering = true;
         idleTimeout.shorten(LINGER_MS);
       }
+      if (!hasRoom) await idleTimeout.without(outgoing.drained(signal));
     }
     reportUnfinished(relayed, call, reader, isRead, options);
     const rest = reader?.end('cut');
-    outgoing.end(isRead ? rest : undefined);
+    outgoing.end(isRead && rest !== undefined ? rest : NOTHING);
   } catch (error) {
     if (idleTimeout.isAtEnd && !isLingering) {
       call?.onUpstreamEvent({
@@ -92,15 +92,17 @@ export const streamBack = async (
         failure: idleFailure(hostOf(relayed.target), options.idleTimeoutMs),
       });
     } else if (!signal.aborted) reportUnfinished(relayed, call, reader, isRead, options);
-    const rest = reader?.end(signal.aborted ? 'left' : 'cut');
-    if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
-    // The upstream broke off, or the app-server disconnected: end its connection after the pending bytes.
-    if (signal.aborted) outgoing.destroy();
-    else if (idleTimeout.isAtEnd && isLingering) outgoing.end();
-    else outgoing.socket?.destroySoon();
+    const unread = reader?.end(signal.aborted ? 'left' : 'cut');
+    const rest = isRead && unread !== undefined ? unread : NOTHING;
+    // The upstream broke off, or the app-server has left, or no one reads the answer any more.
+    if (signal.aborted) outgoing.abandon();
+    else if (idleTimeout.isAtEnd && isLingering) outgoing.end(rest);
+    else outgoing.breakOff(rest);
     if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
   }
 };
+
+const NOTHING = new Uint8Array(0);
 
 const NO_STREAM = 'answered with something other than an event stream';
 

@@ -25,7 +25,7 @@ const MAX_PAUSE_SECONDS = 2;
 /** Limit for a backend that refuses one field after the other. */
 const MAX_WITHHELD = 8;
 
-/** Forwards a request of the app-server and streams the answer back byte for byte. */
+/** Forwards a request of the app-server. It gets the answer, unless it has nothing to do with it. */
 export const forward = async (
   relayed: RelayedRequest,
   call: ModelCall | null,
@@ -43,7 +43,7 @@ export const forward = async (
   const unanswered = (error: unknown, idleTimeout: IdleTimeout): Promise<'again'> | 'over' => {
     const code = codeOf(error);
     if (relayed.signal.aborted) {
-      relayed.outgoing.destroy();
+      relayed.outgoing.abandon();
       return 'over';
     }
     if (error instanceof NoFirstEventError) {
@@ -179,8 +179,7 @@ const errorBack = (
   options: ForwardOptions,
 ): void => {
   const { 'content-length': _, ...headers } = responseHeaders(relayed, answer, options);
-  relayed.outgoing.writeHead(answer.statusCode, headers);
-  relayed.outgoing.end(body);
+  relayed.outgoing.refuse(answer.statusCode, headers, body);
 };
 
 /** The app-server would follow a redirect past us, with the client's request. */
@@ -192,8 +191,8 @@ const redirected = (host: string): Failure =>
 /** Reports a failure without an answer to pass on. */
 const noAnswer = (relayed: RelayedRequest, call: ModelCall | null, failed: Failure): void => {
   call?.onUpstreamEvent({ kind: 'refused', failure: failed });
-  relayed.outgoing.writeHead(502, { 'content-type': 'application/json' });
-  relayed.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
+  const body = '{"error":{"message":"the backend gave no answer"}}';
+  relayed.outgoing.refuse(502, { 'content-type': 'application/json' }, body);
 };
 
 /** Whether a retry may succeed. */

@@ -18,6 +18,17 @@ import {
 import { carriedInput } from '../request/carried-input.ts';
 import type { HeldAdmission } from './held-turn.ts';
 
+const said = { type: 'message', id: 'msg_1' };
+
+/** A started turn, claimed by one whose answers are held back. */
+const holding = () => {
+  const { held } = hold();
+  const relayTurn = newTurn({ holdsAnswers: true });
+  held.started('turn-1');
+  held.claim(relayTurn);
+  return { held, relayTurn };
+};
+
 describe('a later model request of the turn', () => {
   it('may have its answers and outputs after the placeholder', async () => {
     const { held, relayTurn } = open();
@@ -139,5 +150,85 @@ describe('a later model request of the turn', () => {
     expect(await decided(third)).toBe('waits');
     released(second);
     expect(await third).toHaveProperty('relayTurn');
+  });
+});
+
+describe('a model request after the claim is over', () => {
+  const ask = (held: ReturnType<typeof open>['held']) => held.admit(metadata(), bodyOf(placeholder), NEVER);
+
+  it('waits for the next claim, and belongs to it', async () => {
+    const { held, relayTurn } = holding();
+    const first = await ask(held);
+    answer(relayTurn, said);
+    expect([relayTurn.letGo('asks-again'), held.isReady]).toEqual([true, false]);
+    held.unclaim();
+    released(first);
+    const second = ask(held);
+    expect([await decided(second), held.isReady]).toEqual(['waits', true]);
+    const next = newTurn({ holdsAnswers: true });
+    held.claim(next);
+    expect(await second).toMatchObject({ relayTurn: next, added: 0 });
+    expect([relayTurn.wasAsked, next.wasAsked, held.isReady]).toEqual([true, true, false]);
+  });
+
+  it('may contain nothing of an answer that the app-server was not to see', async () => {
+    const { held, relayTurn } = holding();
+    released(await ask(held));
+    answer(relayTurn, call);
+    relayTurn.letGo('asks-again');
+    held.unclaim();
+    held.claim(newTurn({ holdsAnswers: true }));
+    expect(await held.admit(metadata(), bodyOf(placeholder, call, output), NEVER)).toEqual({
+      lost: 'foreign-item',
+    });
+  });
+
+  it('is for the next claim if the first was given up before it came', async () => {
+    const { held, relayTurn } = holding();
+    expect(relayTurn.letGo('asks-again')).toBe(true);
+    held.unclaim();
+    const admission = ask(held);
+    const next = newTurn({ holdsAnswers: true });
+    held.claim(next);
+    expect(await admission).toMatchObject({ relayTurn: next });
+    expect(relayTurn.wasAsked).toBe(false);
+  });
+
+  it('is rejected if the turn was dropped', async () => {
+    const { held, relayTurn } = holding();
+    released(await ask(held));
+    relayTurn.letGo('asks-again');
+    held.unclaim();
+    const admission = ask(held);
+    expect(await decided(admission)).toBe('waits');
+    held.drop();
+    expect([await admission, held.isReady]).toEqual(['dropped', false]);
+  });
+});
+
+describe('a turn that needs nothing more', () => {
+  it('aborts what still runs at the backend, and reads the rest of a complete answer', async () => {
+    const cancelled = newTurn({ holdsAnswers: true });
+    expect([cancelled.letGo('asks-again'), cancelled.signal.aborted]).toEqual([true, true]);
+    const complete = newTurn({ holdsAnswers: true });
+    answer(complete, said);
+    expect([complete.letGo('asks-again'), complete.signal.aborted]).toEqual([true, false]);
+  });
+
+  it('is not let go if the app-server has to act on its answers', () => {
+    expect([newTurn().letGo('asks-again'), newTurn().after]).toEqual([false, null]);
+  });
+
+  it('is not let go if the app-server has got any of it', () => {
+    const relayTurn = newTurn({ holdsAnswers: true });
+    relayTurn.passed(0);
+    expect([relayTurn.letGo('asks-again'), relayTurn.after]).toEqual([false, null]);
+  });
+
+  it('completes only if the app-server waits for an answer', async () => {
+    const relayTurn = newTurn({ holdsAnswers: true });
+    expect(relayTurn.letGo('completes')).toBe(false);
+    await relayTurn.enter();
+    expect(relayTurn.letGo('completes')).toBe(true);
   });
 });

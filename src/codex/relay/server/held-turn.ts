@@ -54,9 +54,11 @@ export class HeldTurn {
   readonly #clock: Clock;
   /** Null: dropped. */
   readonly #started = Promise.withResolvers<string | null>();
-  readonly #claimed = Promise.withResolvers<RelayTurn | null>();
+  #claimed = Promise.withResolvers<RelayTurn | null>();
   #isDropped = false;
   #isAdmitted = false;
+  /** How many model requests wait for a claim: one at most, unless the app-server does something else. */
+  #waiting = 0;
   /** When the credentials of the waiting request expire; null: unknown. */
   expiresAtMs: number | null = null;
 
@@ -69,8 +71,18 @@ export class HeldTurn {
     this.#started.resolve(turnId);
   }
 
+  /** Whether its model request has arrived. */
+  get isReady(): boolean {
+    return this.#waiting > 0;
+  }
+
   claim(relayTurn: RelayTurn): void {
     this.#claimed.resolve(relayTurn);
+  }
+
+  /** The claim is over. The next model request of the app-server is for another one. */
+  unclaim(): void {
+    this.#claimed = Promise.withResolvers();
   }
 
   /** The app-server sent a model request that is not this turn's own. A late one of an earlier turn does no harm. */
@@ -107,9 +119,9 @@ export class HeldTurn {
     const carried = body === null ? null : carriedIn(body);
     if (body === null || (placeholder !== null && carried === null)) return { lost: 'no-placeholder' };
     this.expiresAtMs = credentialsExpiryOf(headers, this.#clock.now());
-    const relayTurn = await unlessLeft(this.#claimed.promise, left);
-    if (relayTurn === null) return 'dropped';
-    const release = await relayTurn.enter();
+    const entered = await this.#entered(left);
+    if (entered === null) return 'dropped';
+    const { relayTurn, release } = entered;
     const isOwn = (carried?.after ?? []).every((item) => relayTurn.own.has(item));
     if (left.aborted || relayTurn.signal.aborted || this.#isDropped || !isOwn) {
       release();
@@ -124,6 +136,23 @@ export class HeldTurn {
         ? { body, carried }
         : { body: cleaned.body, carried: carriedIn(cleaned.body) };
     return { relayTurn, model, added, foreignTools, release };
+  }
+
+  /** Waits for the first claim that is not over before its request can be sent. */
+  async #entered(
+    left: AbortSignal,
+  ): Promise<{ readonly relayTurn: RelayTurn; readonly release: () => void } | null> {
+    for (;;) {
+      const { promise } = this.#claimed;
+      this.#waiting += 1;
+      const relayTurn = await unlessLeft(promise, left);
+      this.#waiting -= 1;
+      if (relayTurn === null) return null;
+      const release = await relayTurn.enter();
+      const isClaimedAnew = relayTurn.after === 'asks-again' && this.#claimed.promise !== promise;
+      if (!isClaimedAnew || this.#isDropped || left.aborted) return { relayTurn, release };
+      release();
+    }
   }
 }
 

@@ -46,6 +46,16 @@ describe('the turn of a thread', () => {
     expect(turns.find('t1')).toBe('ended');
   });
 
+  it('waits for another claim if it is let go, and ends if the app-server completes it', () => {
+    const { turns, expectTurn } = started();
+    const handle = expectTurn('t1');
+    expect(claim(handle).letGo('asks-again')).toBe(true);
+    expect(turns.find('t1')).not.toBe('ended');
+    // Nothing waits for an answer: it cannot complete the turn.
+    expect(claim(handle).letGo('completes')).toBe(false);
+    expect(turns.find('t1')).not.toBe('ended');
+  });
+
   it('is the newest one, which an earlier one does not end', () => {
     const { turns, expectTurn } = started();
     const first = expectTurn('t1');

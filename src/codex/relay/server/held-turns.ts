@@ -4,6 +4,7 @@ import { forgetOldest } from '../../../kit/collections/recent.ts';
 import type { BackendProfile } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
 import type { RelayReport } from '../../sources/source.ts';
+import type { AfterAnswer } from '../answer/app-server-answer.ts';
 import { affinityKey, type AffinityOptions, uuidV7 } from '../request/affinity.ts';
 import { HeldTurn, type ExpectedTurn } from './held-turn.ts';
 import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
@@ -12,6 +13,8 @@ import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
 export interface HeldTurnHandle {
   /** When the credentials of its model request expire; null: unknown, or the request has not arrived. */
   readonly expiresAtMs: number | null;
+  /** Whether its model request has arrived, and can be sent at once. */
+  readonly isReady: boolean;
   /** The app-server has started it, with this id. */
   started(turnId: string): void;
   /** Sends the request of a client as its model request. */
@@ -24,8 +27,15 @@ export interface RelayTurnHandle {
   readonly report: RelayReport;
   /** Starts delivery of the model's output. The app-server's next model request waits until then. */
   begin(): void;
+  /** Whether the app-server has sent a model request for it. */
+  readonly wasAsked: boolean;
   /** Size of the answers so far, as the app-server has received them. */
   readonly answerBytes: number;
+  /**
+   * The client needs nothing more. The app-server gets the end of an answer instead of the answer: it asks again in the
+   * same turn, which can be claimed anew, or completes the turn. False: it has to act on what it got, and nothing changed.
+   */
+  letGo(after: AfterAnswer): boolean;
   /** Rejects further model requests, and aborts what still runs upstream. */
   close(): void;
 }
@@ -67,6 +77,9 @@ export class HeldTurns {
       get expiresAtMs() {
         return held.expiresAtMs;
       },
+      get isReady() {
+        return held.isReady;
+      },
       started(turnId) {
         started = turnId;
         held.started(turnId);
@@ -88,15 +101,25 @@ export class HeldTurns {
       limits: { profile, refuses: refusals.fieldsFor(turn) },
       turnId: uuidV7(nowMs),
       startedAtMs: nowMs,
+      holdsAnswers: held.expected.placeholder !== null && params.shape.mcp === null,
       signIn,
     });
     held.claim(relayTurn);
     return {
       report: relayTurn,
+      get wasAsked() {
+        return relayTurn.wasAsked;
+      },
       get answerBytes() {
         return relayTurn.answerBytes;
       },
       begin: () => relayTurn.begin(),
+      letGo: (after) => {
+        if (!relayTurn.letGo(after)) return false;
+        if (after === 'asks-again') held.unclaim();
+        else this.#forget(held);
+        return true;
+      },
       close: () => {
         this.#forget(held);
         relayTurn.cut();

@@ -6,6 +6,7 @@ import type { Turn } from '../../../canonical/context/turn-context.ts';
 import { type EditField, backendTier } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
 import type { RelayReport, UpstreamEvent, AnswerEnded } from '../../sources/source.ts';
+import type { AfterAnswer } from '../answer/app-server-answer.ts';
 import type { AffinityKey } from '../request/affinity.ts';
 import { requestEdits, type BackendLimits, type RequestEdits, type RequestShape } from '../request/edits.ts';
 import { routingHintOf, type Session } from '../request/headers.ts';
@@ -29,6 +30,8 @@ interface RelayTurnOptions extends Omit<RelayTurnParams, 'session'> {
   /** The backend's id of the turn, and when it started. */
   readonly turnId: string;
   readonly startedAtMs: number;
+  /** Whether the app-server has nothing to do with most of its answers: no tools of its own, and no review. */
+  readonly holdsAnswers: boolean;
   readonly signIn: () => Failure | null;
 }
 
@@ -64,6 +67,15 @@ export class RelayTurn implements RelayReport, ModelCall {
   #hasAnswer = false;
   /** Whether the newest model request has output. */
   #hasOutput = false;
+  /** Whether the newest answer is complete, so that nothing runs at the backend. */
+  #isAnswered = false;
+  /** Whether the app-server acts on something of this turn: an answer, an error, or a connection that it has closed. */
+  #hasPassed = false;
+  /** Whether a model request of the app-server waits for an answer of this turn. */
+  #isAsked = false;
+  /** Whether any has. */
+  wasAsked = false;
+  after: AfterAnswer | null = null;
   headers: Readonly<Record<string, string>> = {};
   answerBytes = 0;
   requestSpan: OpenSpan = NO_TRACE;
@@ -97,6 +109,7 @@ export class RelayTurn implements RelayReport, ModelCall {
     this.onUpstreamEvent = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;
       this.#measure(signal);
+      this.#isAnswered = signal.kind === 'answer-ended';
       if (signal.kind === 'answer-ended') this.#over();
       this.answers.see(signal);
       this.own.see(signal);
@@ -143,6 +156,10 @@ export class RelayTurn implements RelayReport, ModelCall {
     return ineffectiveSettings(this.#options.request, (field) => this.#sets(field));
   }
 
+  get holdsAnswers(): boolean {
+    return this.#options.holdsAnswers;
+  }
+
   get isTraced(): boolean {
     return this.#options.context.trace.isRecording;
   }
@@ -169,11 +186,26 @@ export class RelayTurn implements RelayReport, ModelCall {
     await before;
     if (!this.isFirstRequest) await this.#begun.promise;
     this.#over = over.resolve;
-    return over.resolve;
+    this.#isAsked = true;
+    this.wasAsked = true;
+    return () => {
+      this.#isAsked = false;
+      over.resolve();
+    };
   }
 
   passed(bytes: number): void {
+    this.#hasPassed = true;
     this.answerBytes += bytes;
+  }
+
+  /** The client needs nothing more. Whether the app-server can go on as told: it knows nothing of this turn. */
+  letGo(after: AfterAnswer): boolean {
+    if (!this.holdsAnswers || this.#hasPassed || (after === 'completes' && !this.#isAsked)) return false;
+    this.after = after;
+    // The rest of a complete answer is read, so that its connection can be used again.
+    if (!this.#isAnswered) this.cut();
+    return true;
   }
 
   withhold(field: EditField): void {

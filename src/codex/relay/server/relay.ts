@@ -4,6 +4,7 @@ import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { Turn, TurnContext } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { notFound, startLoopback } from '../../loopback.ts';
+import { AppServerAnswer } from '../answer/app-server-answer.ts';
 import { sessionOf, type AffinityOptions } from '../request/affinity.ts';
 import { forward } from './forward.ts';
 import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
@@ -120,7 +121,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       body: NOTHING,
       model,
       signal: AbortSignal.any([left, relayTurn.signal]),
-      outgoing,
+      outgoing: new AppServerAnswer(outgoing, relayTurn),
     });
     const onLearnt = (learnt: string, field: EditField): void => {
       if (refusals.addField(relayTurn.turn, field)) options.onLearnt(learnt, field);
@@ -141,7 +142,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       return;
     }
     const apiKey = route.name === 'model' ? options.apiKey : null;
-    const rest = { purpose: 'other', apiKey, body, model: null, signal, outgoing } as const;
+    const answer = new AppServerAnswer(outgoing, null);
+    const rest = { purpose: 'other', apiKey, body, model: null, signal, outgoing: answer } as const;
     await forward(toRelayedRequest(route, incoming.method, incoming.headers, rest), null, options);
   };
 

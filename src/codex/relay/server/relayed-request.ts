@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
@@ -6,6 +6,7 @@ import type { OpenSpan, TraceKind } from '../../../canonical/context/trace.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
+import type { AnsweredTurn, AppServerAnswer } from '../answer/app-server-answer.ts';
 import type { ModelTransport, TransportAnswer, TransportName } from '../transport/model-transport.ts';
 import type { RenewalsOptions } from '../transport/renewals.ts';
 import type { ResendReason } from '../transport/next-route.ts';
@@ -19,7 +20,7 @@ import type { EditField } from '../../capabilities/profile.ts';
 import type { UpstreamEvent } from '../../sources/source.ts';
 
 /** A turn that model requests belong to. */
-export interface ModelCall {
+export interface ModelCall extends AnsweredTurn {
   readonly model: string;
   /** Limits the number of its model requests. */
   readonly budget: ModelBudget;
@@ -35,8 +36,6 @@ export interface ModelCall {
   /** What the model has output in this turn. */
   readonly answers: TurnAnswers;
   headers: Readonly<Record<string, string>>;
-  /** So many bytes of an answer went to the app-server. */
-  passed(bytes: number): void;
   /** Measures the newest model request. */
   readonly requestSpan: OpenSpan;
   /** A model request is about to be sent. */
@@ -96,7 +95,7 @@ export interface RelayedRequest {
   model: ModelBody | null;
   /** Aborted when the app-server or the client has disconnected. */
   readonly signal: AbortSignal;
-  readonly outgoing: ServerResponse;
+  readonly outgoing: AppServerAnswer;
 }
 
 export const toStreamFailure =

@@ -121,7 +121,7 @@ export class CarriedTurn implements DrivenTurn {
 
   heard(source: TurnSource): void {
     // codex sends another request for calls that it does not know.
-    if (source.isLastAnswer) this.#carrier?.refuseFurtherRequests();
+    if (source.isLastAnswer && !this.#isEnded) this.#carrier?.refuseFurtherRequests();
   }
 
   async end(how: TurnEnd): Promise<void> {
@@ -129,11 +129,13 @@ export class CarriedTurn implements DrivenTurn {
     // At once: the relay is about to pass on what has ended the turn, and the app-server would run a call in it.
     if (this.#hasMcp) this.#relayTurn?.close();
     // The client may have left while it was being started; `start` reports why it could not be.
-    const started = await this.#starting?.catch(() => null);
+    const carrier = this.#carrier ?? (await this.#starting?.catch(() => null))?.carrier ?? null;
+    // The relay is about to answer the app-server. It must know at once what the app-server is to do next.
+    const isKept = this.#isPlain && carrier?.letGo() === true;
     // Only a plain thread is kept for another turn.
     const isComplete = how.isComplete && this.#isPlain;
-    const thread = (await started?.carrier.end({ ...how, isComplete })) ?? null;
-    if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, thread);
+    const kept = isKept ? carrier : ((await carrier?.end({ ...how, isComplete })) ?? null);
+    if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, kept);
   }
 
   async #carrierFor(

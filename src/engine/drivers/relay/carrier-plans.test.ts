@@ -11,7 +11,8 @@ import { earlierCalls, mcpPlan, plainPlan, reviewPlan, threadStartOf } from './c
 const world = (different: Parameters<typeof threadSettings>[0] = {}) => {
   const relay = fakeRelay();
   const settings = threadSettings(different);
-  return { worker: fakeWorker(), relay, deps: { relay, settings, ids: fixedAmbient().ids } };
+  const deps = { relay, settings, ...fixedAmbient(), continuing: { works: true } };
+  return { worker: fakeWorker(), relay, deps };
 };
 
 const THREAD_START = {

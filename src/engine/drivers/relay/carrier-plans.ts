@@ -8,15 +8,17 @@ import {
   type ThreadSettings,
 } from '../../../codex/translate/thread-start.ts';
 import { toCarrierTurnStart, toReviewStart } from '../../../codex/translate/turn-start.ts';
-import type { IdSource } from '../../../kit/ambient.ts';
+import type { Clock, IdSource } from '../../../kit/ambient.ts';
 import { startReview, startTurn, type EarlierCall } from '../../attempt/app-server-turn.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import type { Carrier, CarrierPlan, CarrierThread } from './carrier.ts';
+import type { Carrier, CarrierPlan, CarrierThread, Continuing } from './carrier.ts';
 
 export interface CarrierPlanDeps {
   readonly relay: RelayTurns;
   readonly settings: ThreadSettings;
   readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly continuing: Continuing;
 }
 
 /** A turn that can carry any request with this catalogue entry. */
@@ -24,13 +26,15 @@ export const plainPlan = (
   appServer: AppServer,
   slug: string,
   thread: CarrierThread | null,
-  { relay, settings, ids }: CarrierPlanDeps,
+  { relay, settings, ids, clock, continuing }: CarrierPlanDeps,
 ): CarrierPlan => {
   // Unguessable: no client can write an item with this id.
   const placeholder = ids.mint('px');
   return {
     appServer,
     relay,
+    clock,
+    continuing,
     thread,
     slug,
     placeholder,
@@ -64,7 +68,7 @@ export const reviewPlan = (
   appServer: AppServer,
   slug: string,
   request: TurnRequest,
-  { relay, settings }: CarrierPlanDeps,
+  { relay, settings, clock, continuing }: CarrierPlanDeps,
 ): CarrierPlan => {
   const developerInstructions = developerInstructionsOf(request, settings);
   const start = {
@@ -74,6 +78,8 @@ export const reviewPlan = (
   return {
     appServer,
     relay,
+    clock,
+    continuing,
     thread: null,
     slug,
     placeholder: null,

@@ -24,10 +24,14 @@ const world = () => {
   const worker = fakeWorker();
   const relay = fakeRelay();
   const { appServer } = worker;
+  const clock = { nowMs: 0, now: () => clock.nowMs };
+  const continuing = { works: true };
   const start = (thread: CarrierThread | null = null): Promise<Carrier> =>
     Carrier.start({
       appServer,
       relay,
+      clock,
+      continuing,
       thread,
       slug: 'gpt-5.5',
       placeholder: 'px_1',
@@ -39,7 +43,7 @@ const world = () => {
     });
   /** What was done with the only turn in the relay. */
   const done = (): readonly string[] => relay.turns[0]?.done ?? [];
-  return { worker, relay, start, done };
+  return { worker, relay, clock, continuing, start, done };
 };
 
 const params: RelayTurnParams = {
@@ -79,6 +83,9 @@ describe('a carrier', () => {
         claims: [],
         expiresAtMs: null,
         answerBytes: 0,
+        isReady: false,
+        wasAsked: true,
+        letsGo: false,
       },
     ]);
     const { thread, turnId, placeholder, running, isUsable } = carrier;
@@ -316,6 +323,114 @@ describe('the end of a carrier', () => {
     ends.find(([which]) => which === name)?.[2](one);
     expect(await ended).toBeNull();
     expect(one.worker.calls.slice(3)).toEqual(expected);
+  });
+});
+
+describe('a carrier that is let go', () => {
+  const claimed = async (one: ReturnType<typeof world>, signals: ThreadSignal[] = []) => {
+    const carrier = await one.start();
+    carrier.claim(params, (signal) => signals.push(signal));
+    Object.assign(one.relay.turns[0] ?? {}, { letsGo: true });
+    return carrier;
+  };
+
+  it('carries another request, whose signals are its own', async () => {
+    const one = world();
+    const signals: ThreadSignal[] = [];
+    const carrier = await claimed(one, signals);
+    expect(carrier.letGo()).toBe(true);
+    const [turn] = one.relay.turns;
+    Object.assign(turn ?? {}, { wasAsked: false });
+    one.worker.send('thread-1', notified('of the first'));
+    const next: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => next.push(signal));
+    one.worker.send('thread-1', notified('still of the first'));
+    Object.assign(turn ?? {}, { wasAsked: true });
+    one.worker.send('thread-1', notified('of the second'));
+    expect([signals, next]).toEqual([[], [notified('of the second')]]);
+    expect(one.done()).toEqual(['started turn-1', 'claimed', 'let go: asks-again', 'claimed']);
+    expect([carrier.thread.turns, one.worker.calls.length]).toEqual([1, 3]);
+  });
+
+  it('must be ended if the app-server has to act on the answer', async () => {
+    const one = world();
+    const carrier = await one.start();
+    carrier.claim(params, ignore);
+    expect(carrier.letGo()).toBe(false);
+    expect(await carrier.end(GIVEN_UP)).toBeNull();
+    expect(one.worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
+  });
+
+  it.each<[string, (one: ReturnType<typeof world>) => void]>([
+    ['it is 15 minutes old', ({ clock }) => void (clock.nowMs = 15 * 60_000)],
+    ['its app-server does not ask again', ({ continuing }) => void (continuing.works = false)],
+  ])('completes, and leaves its thread: %s', async (_, change) => {
+    const one = world();
+    const carrier = await claimed(one);
+    change(one);
+    expect(carrier.letGo()).toBe(false);
+    const ended = carrier.end(GIVEN_UP);
+    one.worker.complete('thread-1');
+    expect(await ended).toBe(carrier.thread);
+    expect(one.done().slice(2)).toEqual(['let go: completes', 'refused', 'closed']);
+    expect(one.worker.calls).toHaveLength(3);
+  });
+
+  it('carries 256 requests', async () => {
+    const one = world();
+    const carrier = await claimed(one);
+    let carried = 1;
+    for (; carried < 1_000 && carrier.letGo(); carried += 1) carrier.claim(params, ignore);
+    expect(carried).toBe(256);
+    expect(one.done().at(-1)).toBe('let go: completes');
+  });
+
+  it('is for another request if it was not claimed, unless it is over', async () => {
+    const one = world();
+    const carrier = await one.start();
+    expect(carrier.letGo()).toBe(true);
+    one.worker.complete('thread-1', 'failed');
+    expect(carrier.letGo()).toBe(false);
+  });
+
+  it('is like one without a worker if the app-server fails it before it has asked', async () => {
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    Object.assign(one.relay.turns[0] ?? {}, { wasAsked: false });
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    one.worker.complete('thread-1', 'failed');
+    await settled();
+    expect([signals, one.continuing.works]).toEqual([[{ kind: 'closed' }], true]);
+  });
+
+  it('is like one without a worker if the app-server completes it instead, and no other is tried', async () => {
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    Object.assign(one.relay.turns[0] ?? {}, { wasAsked: false });
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    one.worker.complete('thread-1');
+    await settled();
+    expect([signals, one.continuing.works]).toEqual([[{ kind: 'closed' }], false]);
+    const second = await one.start();
+    second.claim(params, ignore);
+    Object.assign(one.relay.turns[1] ?? {}, { letsGo: true });
+    expect(second.letGo()).toBe(false);
+    expect(one.relay.turns[1]?.done.at(-1)).toBe('let go: completes');
+  });
+
+  it('has failed like any other if the app-server fails it after it has asked', async () => {
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    one.worker.complete('thread-1');
+    await settled();
+    expect([signals, one.continuing.works]).toEqual([[completedTurn()], true]);
   });
 });
 

@@ -2,6 +2,7 @@ import type { AppServer, ThreadSignal } from '../../../codex/app-server.ts';
 import type { HeldTurnHandle, RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
 import type { RelayTurns } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
+import type { Clock } from '../../../kit/ambient.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { closeTurn, type RunningTurn, type StartedTurn } from '../../attempt/app-server-turn.ts';
 import type { TurnEnd } from '../driver.ts';
@@ -32,18 +33,35 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 /** The app-server compacts a thread whose reported usage is close to the context window, which is far beyond this. */
 const MAX_TOKENS = 10_000_000;
 
-/** Whether the thread may carry another turn after one that the app-server has completed. */
-export const isReusable = ({ turns, answerBytes }: CarrierThread, { usage }: TurnEnd): boolean =>
-  turns < MAX_TURNS &&
-  answerBytes < MAX_ANSWER_BYTES &&
+/**
+ * A turn has the configuration of its start. A new one costs as much as a few requests, so there is little to gain beyond
+ * this.
+ */
+const MAX_REQUESTS = 256;
+const MAX_TURN_MS = 15 * 60_000;
+
+/** Whether the thread may carry another turn after one that the app-server has completed with its answer. */
+export const isReusable = (thread: CarrierThread, { usage }: TurnEnd): boolean =>
+  hasRoom(thread) &&
   usage !== null &&
   usage.inputTokens + usage.outputTokens < MAX_TOKENS &&
   usage.totalTokens < MAX_TOKENS;
+
+const hasRoom = ({ turns, answerBytes }: CarrierThread): boolean =>
+  turns < MAX_TURNS && answerBytes < MAX_ANSWER_BYTES;
+
+/** What is known about one version of the app-server. */
+export interface Continuing {
+  /** False: it has completed a turn that it was to continue. */
+  works: boolean;
+}
 
 /** How a carrier is started. */
 export interface CarrierPlan {
   readonly appServer: AppServer;
   readonly relay: RelayTurns;
+  readonly clock: Clock;
+  readonly continuing: Continuing;
   /** A thread that has carried a turn before; null: a new one is started. */
   readonly thread: CarrierThread | null;
   readonly slug: string;
@@ -61,28 +79,37 @@ const COMPLETED_WITHIN_MS = 10_000;
 const MAX_EARLY_SIGNALS = 64;
 
 /**
- * A turn of the app-server that carries the request of a client: its model request waits in the relay, which writes the
- * client's request over it. So the turn can be started before that request arrives.
+ * A turn of the app-server that carries requests of clients: its model request waits in the relay, which writes the
+ * client's request over it. So the turn can be started before that request arrives. If the app-server has nothing to do
+ * with the answer, it asks again in the same turn, which carries the next request of the same caller.
  */
 export class Carrier {
   readonly thread: CarrierThread;
   readonly turnId: string;
   readonly placeholder: string | null;
-  readonly #appServer: AppServer;
+  readonly #plan: CarrierPlan;
   readonly #held: HeldTurnHandle;
   readonly #signals: Signals;
   readonly #running: RunningTurn;
+  readonly #startedAtMs: number;
   #relayTurn: RelayTurnHandle | null = null;
+  #requests = 0;
+  /** Whether it has carried a request, and was to go on. */
+  #isContinued = false;
+  /** Whether the app-server completes the turn, because it got an answer without output. */
+  #completes = false;
 
-  private constructor({ appServer, placeholder }: CarrierPlan, started: CarrierTurn) {
-    this.#appServer = appServer;
-    this.placeholder = placeholder;
+  private constructor(plan: CarrierPlan, started: CarrierTurn) {
+    this.#plan = plan;
+    this.placeholder = plan.placeholder;
+    this.#startedAtMs = plan.clock.now();
     this.thread = started.thread;
     this.turnId = started.turnId;
     this.#held = started.held;
     this.#signals = started.signals;
     this.#running = started.running;
     this.thread.turns += 1;
+    void this.#learn();
   }
 
   static async start(plan: CarrierPlan): Promise<Carrier> {
@@ -111,6 +138,11 @@ export class Carrier {
     }
   }
 
+  /** Whether its model request has arrived, and can be sent at once. */
+  get isReady(): boolean {
+    return this.#held.isReady;
+  }
+
   /** Whether it can still carry a request. */
   get isUsable(): boolean {
     return !this.#signals.isOver;
@@ -134,9 +166,32 @@ export class Carrier {
   /** Sends the request of a client. Its signals go to `receive`, those that have arrived first. */
   claim(params: RelayTurnParams, receive: (signal: ThreadSignal) => void): RelayTurnHandle {
     this.thread.caller = params.context.caller.keyId;
+    this.#requests += 1;
     this.#relayTurn = this.#held.claim(params);
-    this.#signals.deliverTo(receive);
+    this.#signals.deliverTo((signal) => {
+      if (!this.#isUnasked) receive(signal);
+      // It is about what was before. For a request that was not asked for, the end of the turn is like that of its worker.
+      else if (endOf(signal) !== null) receive({ kind: 'closed' });
+    });
     return this.#relayTurn;
+  }
+
+  /**
+   * The request needs nothing more. Whether the turn carries another one of its caller; otherwise it must be ended.
+   */
+  letGo(): boolean {
+    if (this.#signals.isOver) return false;
+    const { clock, continuing } = this.#plan;
+    const isYoung = this.#requests < MAX_REQUESTS && clock.now() - this.#startedAtMs < MAX_TURN_MS;
+    if (this.#relayTurn === null) return isYoung;
+    const mayGoOn = isYoung && continuing.works;
+    const isTold = this.#relayTurn.letGo(mayGoOn ? 'asks-again' : 'completes');
+    this.#completes = isTold && !mayGoOn;
+    if (!isTold || !mayGoOn) return false;
+    this.#relayTurn = null;
+    this.#isContinued = true;
+    this.#signals.forget();
+    return true;
   }
 
   /** No model request is sent after the current one. */
@@ -147,14 +202,26 @@ export class Carrier {
   /** Ends the turn. Returns the thread if it can carry another one; otherwise it is closed. */
   async end(how: TurnEnd): Promise<CarrierThread | null> {
     this.#held.refuseFurtherRequests();
-    const isCompleted = how.isComplete && (await this.#isCompleted());
+    const isCompleted = (how.isComplete || this.#completes) && (await this.#isCompleted());
     this.thread.answerBytes += this.#relayTurn?.answerBytes ?? 0;
     this.#relayTurn?.close();
     this.#signals.unwatch();
-    if (isCompleted && !this.#signals.isClosed && isReusable(this.thread, how)) return this.thread;
+    const isFit = this.#completes ? hasRoom(this.thread) : isReusable(this.thread, how);
+    if (isCompleted && !this.#signals.isClosed && isFit) return this.thread;
     const threadId = this.#signals.isClosed ? null : this.thread.threadId;
-    await closeTurn(this.#appServer, this.running, threadId);
+    await closeTurn(this.#plan.appServer, this.running, threadId);
     return null;
+  }
+
+  /** An app-server that has completed a turn which it was to continue is not asked to do so again. */
+  async #learn(): Promise<void> {
+    const how = await this.#signals.over;
+    if (how === 'completed' && this.#isUnasked) this.#plan.continuing.works = false;
+  }
+
+  /** Whether the app-server was to ask again, and has not. */
+  get #isUnasked(): boolean {
+    return this.#isContinued && this.#relayTurn?.wasAsked !== true;
   }
 
   async #isCompleted(): Promise<boolean> {
@@ -220,6 +287,12 @@ class Signals {
     if (this.#how !== 'closed') this.#how = 'lost';
     this.#over.resolve('lost');
     this.#pass({ kind: 'closed' });
+  }
+
+  /** The reader needs no more of them. */
+  forget(): void {
+    this.#receive = null;
+    this.#early = [];
   }
 
   deliverTo(receive: (signal: ThreadSignal) => void): void {

@@ -44,7 +44,7 @@ export interface RelayDriverDeps extends DriverDeps {
 export const relayDriver = (deps: RelayDriverDeps): TurnDriver => {
   const { relay, settings, slugOf, ambient } = deps;
   const { takes, takesImageUrls } = relay.profile;
-  const planDeps = { relay, settings, ids: ambient.ids };
+  const planDeps = { relay, settings, ...ambient, continuing: { works: true } };
   const preStarted = new PreStartedTurns({
     ...deps.preStart,
     clock: ambient.clock,

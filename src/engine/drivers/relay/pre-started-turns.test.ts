@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { GIVEN_UP, fakeWorker } from '../../../../test/support/carriers.ts';
 import { settled } from '../../../../test/support/fake-pool.ts';
 import { MINUTE, preStarting, tell } from '../../../../test/support/pre-starting.ts';
-import { freshThread, type CarrierThread } from './carrier.ts';
+import { Carrier, freshThread, type CarrierThread } from './carrier.ts';
+import { plainPlan } from './carrier-plans.ts';
 import { IdleThreads, RecentKinds } from './pre-started-turns.ts';
 
 describe('a pre-started turn', () => {
@@ -105,6 +106,72 @@ describe('a pre-started turn', () => {
     expect(taken(await asked)).toBeNull();
     expect(noted).toMatchObject({ misses: 1, waiting: [1, 0] });
     expect(worker.threadsOf('thread/unsubscribe')).toEqual(['thread-1']);
+  });
+});
+
+describe('a turn that can carry another request', () => {
+  /** A turn whose first request has ended, and which was not to end with it. */
+  const kept = async (world: ReturnType<typeof preStarting>, slug = 'm', caller = 'one') => {
+    const { turns, worker, planDeps } = world;
+    const carrier = await Carrier.start(plainPlan(worker.appServer, slug, null, planDeps));
+    carrier.thread.caller = caller;
+    turns.ended(worker.lease, slug, carrier);
+    return carrier;
+  };
+
+  it('is for its caller and its model only', async () => {
+    const world = preStarting();
+    const carrier = await kept(world);
+    expect(await world.ask('another model')).toBeNull();
+    expect(await world.ask('m', 'two')).toBeNull();
+    expect(await world.ask('m')).toBe(carrier);
+    expect(await world.ask('m')).toBeNull();
+  });
+
+  it('is given before others once its model request has arrived', async () => {
+    const world = preStarting();
+    const { worker, relay } = world;
+    const [first, second] = [await kept(world), await kept(world)];
+    Object.assign(relay.turns[1] ?? {}, { isReady: true });
+    expect([await world.ask('m'), await world.ask('m')]).toEqual([second, first]);
+    expect(worker.calls.map(([method]) => method)).not.toContain('turn/interrupt');
+  });
+
+  it('is enough: no other is started for its caller', async () => {
+    const world = preStarting();
+    await kept(world);
+    world.turns.prepare(world.worker.lease, 'm', 'one');
+    await settled();
+    expect(world.worker.threadsOf('turn/start')).toEqual(['thread-1']);
+  });
+
+  it('is one of 32: the one that waits longest is ended', async () => {
+    const world = preStarting();
+    for (let nth = 0; nth < 33; nth += 1) await kept(world);
+    await settled();
+    expect(world.worker.threadsOf('turn/interrupt')).toEqual(['thread-1']);
+    expect([world.noted.waiting.at(-1), world.noted.fates.at(-1)]).toEqual([32, 'dropped']);
+  });
+
+  it('is forgotten if the app-server ends it', async () => {
+    const world = preStarting();
+    await kept(world);
+    world.worker.complete('thread-1');
+    await settled();
+    expect([await world.ask('m'), world.noted.fates]).toEqual([null, ['failed']]);
+  });
+
+  it('is ended if its worker is being replaced, or it has waited for 5 minutes', async () => {
+    const world = preStarting();
+    await kept(world);
+    world.clock.nowMs += 5 * MINUTE;
+    world.turns.refresh();
+    await settled();
+    expect(world.worker.threadsOf('turn/interrupt')).toEqual(['thread-1']);
+    world.worker.isCurrent = false;
+    await kept(world);
+    await settled();
+    expect(world.worker.threadsOf('turn/interrupt')).toEqual(['thread-1', 'thread-2']);
   });
 });
 

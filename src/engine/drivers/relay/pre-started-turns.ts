@@ -4,7 +4,7 @@ import type { Clock } from '../../../kit/ambient.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { forgetOldest } from '../../../kit/collections/recent.ts';
 import { closeTurn } from '../../attempt/app-server-turn.ts';
-import type { Carrier, CarrierThread } from './carrier.ts';
+import { Carrier, type CarrierThread } from './carrier.ts';
 
 const MAX_THREADS = 32;
 
@@ -252,13 +252,34 @@ export class PreStartedTurns {
     }
   }
 
-  /** A request has ended. `thread`: it can carry another turn of its caller. */
-  ended(lease: WorkerLease, slug: string, thread: CarrierThread | null): void {
+  /** A request has ended. `kept`: its turn can carry another request of its caller, or its thread another turn. */
+  ended(lease: WorkerLease, slug: string, kept: Carrier | CarrierThread | null): void {
     this.#kinds.ended(slug);
-    if (thread === null) return;
-    const { idle } = this.#of(lease);
-    idle.add(thread, this.#options.clock.now());
-    if (!lease.isCurrent()) idle.closeWhere(() => true);
+    if (kept === null) return;
+    const prepared = this.#of(lease);
+    if (kept instanceof Carrier) {
+      if (lease.isCurrent()) this.#keep(prepared, slug, kept);
+      else void kept.end({ isComplete: false, usage: null });
+      return;
+    }
+    prepared.idle.add(kept, this.#options.clock.now());
+    if (!lease.isCurrent()) prepared.idle.closeWhere(() => true);
+  }
+
+  #keep(prepared: WorkerTurns, slug: string, carrier: Carrier): void {
+    // Those in use come back again and again: the one that waits longest is the least useful.
+    if (prepared.waiting.length >= MAX_WAITING) this.#drop(prepared, prepared.waiting[0]);
+    const one: WaitingTurn = {
+      slug,
+      caller: carrier.thread.caller,
+      at: this.#options.clock.now(),
+      starting: Promise.resolve(carrier),
+      carrier,
+      isTaken: false,
+    };
+    prepared.waiting.push(one);
+    carrier.whenOver(() => this.#drop(prepared, one, 'failed'));
+    this.#changed();
   }
 
   /** Starts turns of the kinds in use on a worker that is about to take over. */
@@ -391,10 +412,11 @@ export class PreStartedTurns {
 const isForCaller = (one: WaitingTurn, caller: string): boolean =>
   one.caller === null || one.caller === caller;
 
-/** The caller's own first, then the one that has waited longest: it is most likely to be ready. */
+/** One that is ready first, then the caller's own, then the one that has waited longest. */
 const pick = ({ waiting }: WorkerTurns, slug: string, caller: string): WaitingTurn | null => {
   const fitting = waiting.filter((one) => one.slug === slug && isForCaller(one, caller));
-  const ready = fitting.filter(({ carrier }) => carrier !== null);
-  const all = ready.length > 0 ? ready : fitting;
+  const ready = fitting.filter(({ carrier }) => carrier?.isReady === true);
+  const started = fitting.filter(({ carrier }) => carrier !== null);
+  const all = [ready, started, fitting].find(({ length }) => length > 0) ?? [];
   return all.find((one) => one.caller !== null) ?? all[0] ?? null;
 };
