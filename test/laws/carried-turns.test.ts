@@ -22,7 +22,7 @@ const KEYS = ['sk-test-key-0123456789', 'sk-other-key-0123456789'];
 const MODELS = ['gpt-5.5', 'gpt-5.6-luna', 'vendor/unlisted-model'];
 
 /** What the model does for one request. */
-const ENDS = ['text', 'long text', 'call', 'undeclared call', 'goes on', 'cut', 'failed', 'silent'] as const;
+const ENDS = ['text', 'long text', 'half a megabyte', 'call', 'undeclared call', 'goes on', 'cut', 'failed', 'silent'] as const;
 /** codex answers these, and asks again. */
 const ASKED_AGAIN: ReadonlySet<string> = new Set(['undeclared call', 'goes on']);
 
@@ -63,6 +63,9 @@ const stepsOf = (end: Asked['end'], name: string, isSecond: boolean): readonly S
       return [{ text: `Answer to ${name}` }];
     case 'long text':
       return [{ text: `Answer to ${name} ${'word '.repeat(2_000)}`, chunkSize: 500 }];
+    case 'half a megabyte':
+      // Its last event contains it once more: more than an answer that is held back.
+      return [{ text: `Answer to ${name} ${'word '.repeat(120_000)}`, chunkSize: 100_000 }];
     case 'call':
       return [{ call: { name: 'declared', arguments: { name }, callId: `call_${name}` } }];
     case 'undeclared call':
@@ -276,6 +279,7 @@ it('carry one request after the other, also after calls, long answers and cancel
   const ends: readonly Partial<Asked>[] = [
     {},
     { end: 'long text' },
+    { end: 'half a megabyte' },
     { end: 'call' },
     { end: 'failed' },
     { end: 'silent', leavesAfterMs: 20 },

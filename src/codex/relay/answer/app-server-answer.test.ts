@@ -33,7 +33,7 @@ const answering = (holdsAnswers: boolean) => {
   return { answer, turn, sent, passed };
 };
 const bytes = (text: string): Uint8Array => Buffer.from(text);
-const STATE = { 'x-codex-turn-state': 'of-this-answer', 'x-ratelimit': '7' };
+const STATE = { 'x-codex-turn-state': 'of-this-answer', 'content-encoding': 'br', 'x-ratelimit': '7' };
 const stub = (more: string): string => {
   const body =
     'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_carried"}}\n\n' +
@@ -76,7 +76,7 @@ describe('an answer that is held back', () => {
     answer.begin(200, STATE);
     answer.write(bytes('one'));
     turn.after = after;
-    expect([answer.complete(), answer.write(bytes('late'))]).toEqual([true, true]);
+    expect([answer.pass(), answer.write(bytes('late'))]).toEqual([true, true]);
     answer.end(bytes('later'));
     expect(sent).toEqual(skipped(more));
     expect(passed).toEqual([]);
@@ -87,7 +87,7 @@ describe('an answer that is held back', () => {
     answer.begin(200, STATE);
     answer.write(bytes('one'));
     expect(sent).toEqual([]);
-    answer.complete();
+    answer.pass();
     // Too late: the app-server acts on it.
     turn.after = 'asks-again';
     answer.end(bytes('two'));
@@ -104,11 +104,24 @@ describe('an answer that is held back', () => {
     expect(sent).toEqual([[200, {}], mebibyte, 'y']);
   });
 
+  it.each<[string, (answer: AppServerAnswer) => void]>([
+    ['becomes long with its last bytes', (answer) => void answer.write(bytes('x'.repeat(1024 * 1024)))],
+    ['is no event stream', (answer) => void answer.pass()],
+  ])('is never seen if its turn needs nothing more, and %s', (_, goesOn) => {
+    const { answer, turn, sent, passed } = answering(true);
+    answer.begin(200, STATE);
+    answer.write(bytes('one'));
+    turn.after = 'asks-again';
+    goesOn(answer);
+    answer.end(bytes('end'));
+    expect([sent, passed]).toEqual([skipped(',"end_turn":false'), []]);
+  });
+
   it('waits for a slow app-server after what was held back', () => {
     const { answer } = answering(true);
     answer.begin(200, {});
     answer.write(bytes('2'.repeat(100)));
-    expect(answer.complete()).toBe(false);
+    expect(answer.pass()).toBe(false);
   });
 
   it.each<[string, (answer: AppServerAnswer) => void, readonly unknown[]]>([

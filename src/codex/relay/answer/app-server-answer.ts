@@ -23,8 +23,11 @@ export interface AnsweredTurn {
 /** More than the items of most answers. One beyond it is passed on. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** codex keeps it for its whole turn, and sends it with every later request of it. */
-const TURN_STATE = 'x-codex-turn-state';
+/**
+ * Headers that are not for the end in place of an answer. codex keeps the turn state for its whole turn, and sends it
+ * with every later request of it; the others describe the body.
+ */
+const NOT_OF_THE_END = ['x-codex-turn-state', 'content-encoding', 'content-length'];
 
 /**
  * The answer to a request of the app-server. The answer to a model request can be held back until it is known whether
@@ -52,16 +55,20 @@ export class AppServerAnswer {
 
   /** False: wait until it has drained. */
   write(bytes: Uint8Array): boolean {
-    if (bytes.length === 0 || this.#isOver) return true;
+    // The last bytes of an answer may be those that make it too long to be held.
+    if (bytes.length === 0 || this.#isOver || this.#skip()) return true;
     if (this.#held === null) return this.#send(bytes);
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
     return this.#heldBytes <= MAX_HELD_BYTES || this.pass();
   }
 
-  /** Sends what was held back; what follows is not. False: wait until it has drained. */
+  /**
+   * Sends what was held back, unless the app-server has nothing to do with it; what follows is not held. False: wait
+   * until it has drained.
+   */
   pass(): boolean {
-    if (this.#held === null || this.#isOver) return true;
+    if (this.#held === null || this.#isOver || this.#skip()) return true;
     const held = this.#held;
     this.#held = null;
     if (this.#head !== null) this.#sendHead();
@@ -70,11 +77,6 @@ export class AppServerAnswer {
 
   drained(signal: AbortSignal): Promise<unknown> {
     return once(this.#response, 'drain', { signal });
-  }
-
-  /** The answer is complete: the app-server gets it, unless it has nothing to do with it. */
-  complete(): boolean {
-    return this.#skip() || this.pass();
   }
 
   /** Another answer than that of the model: the app-server acts on it. */
@@ -86,8 +88,8 @@ export class AppServerAnswer {
 
   end(bytes: Uint8Array): void {
     this.write(bytes);
-    if (this.#isOver || this.#skip()) return;
     this.pass();
+    if (this.#isOver) return;
     this.#end();
     this.#response.end();
   }
@@ -95,8 +97,8 @@ export class AppServerAnswer {
   /** The answer has broken off: so does the connection, after what was written. */
   breakOff(bytes: Uint8Array): void {
     this.write(bytes);
-    if (this.#isOver || this.#skip()) return;
     this.pass();
+    if (this.#isOver) return;
     this.#end();
     this.#response.socket?.destroySoon();
   }
@@ -113,7 +115,8 @@ export class AppServerAnswer {
     const after = this.#turn?.after ?? null;
     if (this.#isOver || this.#held === null || after === null) return false;
     const body = ENDS[after];
-    const { [TURN_STATE]: _state, 'content-length': _length, ...headers } = this.#head?.headers ?? {};
+    const headers = { ...this.#head?.headers };
+    for (const name of NOT_OF_THE_END) delete headers[name];
     this.#isOver = true;
     this.#held = null;
     this.#response

@@ -76,7 +76,7 @@ export const streamBack = async (
       signal.throwIfAborted();
       let hasRoom = outgoing.write(passed);
       if (reader?.isOver === true && !isLingering) {
-        hasRoom = outgoing.complete();
+        hasRoom = outgoing.pass();
         isLingering = true;
         idleTimeout.shorten(LINGER_MS);
       }
