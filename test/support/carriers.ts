@@ -110,7 +110,7 @@ export const fakeRelay = (): FakeRelay => {
       claims: [],
       expiresAtMs: null,
       answerBytes: 0,
-      isReady: false,
+      isReady: true,
       wasAsked: true,
       letsGo: false,
     };

@@ -83,7 +83,7 @@ describe('a carrier', () => {
         claims: [],
         expiresAtMs: null,
         answerBytes: 0,
-        isReady: false,
+        isReady: true,
         wasAsked: true,
         letsGo: false,
       },
@@ -391,6 +391,26 @@ describe('a carrier that is let go', () => {
     expect(carrier.letGo()).toBe(true);
     one.worker.complete('thread-1', 'failed');
     expect(carrier.letGo()).toBe(false);
+  });
+
+  it.each<[string, boolean]>([
+    ['also if its request was cancelled', true],
+    ['also unclaimed', false],
+  ])('is not used if the app-server does not ask within 10 seconds, %s', async (_, isClaimed) => {
+    const one = world();
+    const carrier = await claimed(one);
+    const [turn] = one.relay.turns;
+    one.clock.nowMs = 60_000;
+    expect(carrier.letGo()).toBe(true);
+    Object.assign(turn ?? {}, { isReady: false, wasAsked: false });
+    if (isClaimed) carrier.claim(params, ignore);
+    one.clock.nowMs += 9_999;
+    expect([carrier.isUsable, carrier.letGo()]).toEqual([true, true]);
+    if (isClaimed) carrier.claim(params, ignore);
+    one.clock.nowMs += 1;
+    expect([carrier.isUsable, carrier.letGo()]).toEqual([false, false]);
+    expect(await carrier.end(GIVEN_UP)).toBeNull();
+    expect(one.worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
   });
 
   it('is like one without a worker if the app-server fails it before it has asked', async () => {

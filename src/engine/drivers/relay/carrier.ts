@@ -39,6 +39,8 @@ const MAX_TOKENS = 10_000_000;
  */
 const MAX_REQUESTS = 256;
 const MAX_TURN_MS = 15 * 60_000;
+/** How long the app-server may take to ask in a turn that it has started, or was to continue. */
+const ASKED_WITHIN_MS = 10_000;
 
 /** Whether the thread may carry another turn after one that the app-server has completed with its answer. */
 export const isReusable = (thread: CarrierThread, { usage }: TurnEnd): boolean =>
@@ -92,6 +94,8 @@ export class Carrier {
   readonly #signals: Signals;
   readonly #running: RunningTurn;
   readonly #startedAtMs: number;
+  /** When it was started or continued. */
+  #continuedAtMs: number;
   #relayTurn: RelayTurnHandle | null = null;
   #requests = 0;
   /** Whether it has carried a request, and was to go on. */
@@ -103,6 +107,7 @@ export class Carrier {
     this.#plan = plan;
     this.placeholder = plan.placeholder;
     this.#startedAtMs = plan.clock.now();
+    this.#continuedAtMs = this.#startedAtMs;
     this.thread = started.thread;
     this.turnId = started.turnId;
     this.#held = started.held;
@@ -145,7 +150,7 @@ export class Carrier {
 
   /** Whether it can still carry a request. */
   get isUsable(): boolean {
-    return !this.#signals.isOver;
+    return !this.#signals.isOver && !this.#isStuck;
   }
 
   /** Calls the listener when it can no longer carry a request. */
@@ -180,7 +185,7 @@ export class Carrier {
    * The request needs nothing more. Whether the turn carries another one of its caller; otherwise it must be ended.
    */
   letGo(): boolean {
-    if (this.#signals.isOver) return false;
+    if (!this.isUsable) return false;
     const { clock, continuing } = this.#plan;
     const isYoung = this.#requests < MAX_REQUESTS && clock.now() - this.#startedAtMs < MAX_TURN_MS;
     if (this.#relayTurn === null) return isYoung;
@@ -188,6 +193,8 @@ export class Carrier {
     const isTold = this.#relayTurn.letGo(mayGoOn ? 'asks-again' : 'completes');
     this.#completes = isTold && !mayGoOn;
     if (!isTold || !mayGoOn) return false;
+    // Time that was given to an app-server for a request that was cancelled is not given anew.
+    if (this.#relayTurn.wasAsked) this.#continuedAtMs = clock.now();
     this.#relayTurn = null;
     this.#isContinued = true;
     this.#signals.forget();
@@ -222,6 +229,12 @@ export class Carrier {
   /** Whether the app-server was to ask again, and has not. */
   get #isUnasked(): boolean {
     return this.#isContinued && this.#relayTurn?.wasAsked !== true;
+  }
+
+  /** Whether the app-server does nothing with it: the next request would wait in vain, too. */
+  get #isStuck(): boolean {
+    const isAsked = this.#relayTurn?.wasAsked ?? this.#held.isReady;
+    return !isAsked && this.#plan.clock.now() - this.#continuedAtMs >= ASKED_WITHIN_MS;
   }
 
   async #isCompleted(): Promise<boolean> {

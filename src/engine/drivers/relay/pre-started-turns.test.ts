@@ -132,7 +132,7 @@ describe('a turn that can carry another request', () => {
     const world = preStarting();
     const { worker, relay } = world;
     const [first, second] = [await kept(world), await kept(world)];
-    Object.assign(relay.turns[1] ?? {}, { isReady: true });
+    Object.assign(relay.turns[0] ?? {}, { isReady: false });
     expect([await world.ask('m'), await world.ask('m')]).toEqual([second, first]);
     expect(worker.calls.map(([method]) => method)).not.toContain('turn/interrupt');
   });
