@@ -153,6 +153,29 @@ describe('a turn that can carry another request', () => {
     expect([world.noted.waiting.at(-1), world.noted.fates.at(-1)]).toEqual([32, 'dropped']);
   });
 
+  it('makes room for those that any caller can use', async () => {
+    const world = preStarting();
+    const { turns, worker, ask, noted } = world;
+    // Two requests of each caller at once.
+    await Promise.all([ask('m', 'last'), ask('m', 'last')]);
+    for (let nth = 0; nth < 32; nth += 1) await kept(world, 'm', `caller-${nth}`);
+    for (let again = 0; again < 2; again += 1) {
+      turns.prepare(worker.lease, 'm', 'last');
+      await settled();
+    }
+    expect(worker.threadsOf('turn/interrupt')).toEqual(['thread-1', 'thread-2']);
+    // They stay: of those that were kept, the one that waits longest is ended.
+    await kept(world, 'm', 'last');
+    await settled();
+    expect(worker.threadsOf('turn/interrupt')).toEqual(['thread-1', 'thread-2', 'thread-3']);
+    noted.misses = 0;
+    const taken = await Promise.all(['new', 'newer', 'caller-3'].map((caller) => ask('m', caller)));
+    expect([taken.map((one) => world.taken(one)), noted.misses]).toEqual([
+      ['thread-33', 'thread-34', 'thread-4'],
+      0,
+    ]);
+  });
+
   it('is forgotten if the app-server ends it', async () => {
     const world = preStarting();
     await kept(world);

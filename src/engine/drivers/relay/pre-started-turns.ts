@@ -243,12 +243,15 @@ export class PreStartedTurns {
     const isFor = (one: WaitingTurn): boolean => one.slug === slug && isForCaller(one, caller);
     const wanted = this.#wanted(slug);
     for (let have = prepared.waiting.filter(isFor).length; have < wanted; have += 1) {
-      if (prepared.waiting.length >= MAX_WAITING) {
+      const isFull = prepared.waiting.length >= MAX_WAITING;
+      if (isFull) {
+        // With many callers those that were kept for one each are rarely used again: new ones, for anyone, are.
+        const kept = keptFor(prepared, (owner) => owner !== caller);
         // Kinds in use at the same time must not drop each other's: only one that has none gets a place.
-        if (have > 0) return;
-        this.#drop(prepared, prepared.waiting[0]);
+        if (kept === undefined && have > 0) return;
+        this.#drop(prepared, kept ?? prepared.waiting[0]);
       }
-      this.#startOne(lease.appServer, prepared, slug, prepared.idle.take(slug, caller));
+      this.#startOne(lease.appServer, prepared, slug, isFull ? null : prepared.idle.take(slug, caller));
     }
   }
 
@@ -268,7 +271,8 @@ export class PreStartedTurns {
 
   #keep(prepared: WorkerTurns, slug: string, carrier: Carrier): void {
     // Those in use come back again and again: the one that waits longest is the least useful.
-    if (prepared.waiting.length >= MAX_WAITING) this.#drop(prepared, prepared.waiting[0]);
+    if (prepared.waiting.length >= MAX_WAITING)
+      this.#drop(prepared, keptFor(prepared, () => true) ?? prepared.waiting[0]);
     const one: WaitingTurn = {
       slug,
       caller: carrier.thread.caller,
@@ -411,6 +415,12 @@ export class PreStartedTurns {
 
 const isForCaller = (one: WaitingTurn, caller: string): boolean =>
   one.caller === null || one.caller === caller;
+
+/** The one that has waited longest of those that are for one caller only. */
+const keptFor = (
+  { waiting }: WorkerTurns,
+  isOwner: (caller: string) => boolean,
+): WaitingTurn | undefined => waiting.find(({ caller }) => caller !== null && isOwner(caller));
 
 /** One that is ready first, then the caller's own, then the one that has waited longest. */
 const pick = ({ waiting }: WorkerTurns, slug: string, caller: string): WaitingTurn | null => {
