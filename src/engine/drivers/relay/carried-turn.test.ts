@@ -253,6 +253,23 @@ describe('the capture of a turn', () => {
     ]);
   });
 
+  it('has nothing of the next request that its carrier carries', async () => {
+    const { relay, worker, turnOf } = carrying();
+    const [trace, next] = [keptTrace(), keptTrace()];
+    const { turn, start } = turnOf({}, { trace });
+    await start();
+    Object.assign(relay.turns[0] ?? {}, { letsGo: true });
+    await turn.end(COMPLETE);
+    const before = trace.facts.length;
+    await turnOf({}, { trace: next }).start();
+    worker.complete('thread-1');
+    expect(trace.facts.slice(before)).toEqual([]);
+    expect(next.facts.at(-1)).toEqual([
+      'rpc-told',
+      { thread: 'thread-1', method: 'turn/completed', params: { turn: { status: 'completed' } } },
+    ]);
+  });
+
   it('has the earlier start of a thread that is used again', async () => {
     const { turns, worker, planDeps, turnOf } = carrying(0);
     const thread = { ...freshThread('thread-9', SLUG), caller: 'one', turns: 1 };

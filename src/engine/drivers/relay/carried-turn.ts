@@ -102,8 +102,8 @@ export class CarriedTurn implements DrivenTurn {
           receive({ kind: 'activity', of: kind });
         },
       },
-      // The signals of one that was started now are recorded already.
-      isEarlier ? tracedListener(context.trace, carrier.thread.threadId, receive) : receive,
+      // The signals of the others are recorded already.
+      this.#isPlain ? tracedListener(context.trace, carrier.thread.threadId, receive) : receive,
     );
     return carrier.turnId;
   }
@@ -160,7 +160,9 @@ export class CarriedTurn implements DrivenTurn {
       return { carrier: taken, isEarlier: true };
     }
     if (taken !== null) recordEarlier(context.trace, [threadStartOf(taken, settings)]);
-    return startNow(plainPlan(this.#appServer, slug, taken, this.#deps));
+    const plan = plainPlan(this.#appServer, slug, taken, this.#deps);
+    // What follows its start may belong to another request.
+    return startNow({ ...plan, appServer: this.#lease.appServer });
   }
 
   #upstream(signal: UpstreamEvent, receive: (signal: TurnSignal) => void): void {
