@@ -117,6 +117,16 @@ describe('an answer that is held back', () => {
     expect([sent, passed]).toEqual([skipped(',"end_turn":false'), []]);
   });
 
+  it('keeps nothing else of the chunks that its events were in', () => {
+    const { answer, sent } = answering(true);
+    const chunk = Buffer.from('one of many');
+    answer.write(chunk.subarray(0, 3));
+    // What is held does not share the memory of the chunk.
+    chunk.fill('x');
+    answer.pass();
+    expect(sent).toEqual(['one']);
+  });
+
   it('waits for a slow app-server after what was held back', () => {
     const { answer } = answering(true);
     answer.begin(200, {});

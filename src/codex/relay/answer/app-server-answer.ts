@@ -58,7 +58,8 @@ export class AppServerAnswer {
     // The last bytes of an answer may be those that make it too long to be held.
     if (bytes.length === 0 || this.#isOver || this.#skip()) return true;
     if (this.#held === null) return this.#send(bytes);
-    this.#held.push(bytes);
+    // A copy: an event may be a small part of what has arrived with it, which would be kept with it.
+    this.#held.push(new Uint8Array(bytes));
     this.#heldBytes += bytes.length;
     return this.#heldBytes <= MAX_HELD_BYTES || this.pass();
   }
