@@ -273,6 +273,10 @@ export const driverDeps = (
         metrics.idleThreads.set(idle);
       },
     },
+    onNotContinued: () =>
+      logger.warn(
+        'codex does not continue turns: each request gets one of its own, which costs four times as much',
+      ),
     mcp,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread,

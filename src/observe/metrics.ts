@@ -206,14 +206,14 @@ export const METRICS = {
   ),
   preStartedTurns: counter(
     'proxy_prestarted_turns_total',
-    'Turns that were started before a request needed them, by what became of them: used, expired, failed, dropped.',
+    'Turns that waited for a request, because they had been started early or had carried another one, by what became of them: used, expired, failed, dropped.',
     ['fate'],
   ),
   preStartedMisses: counter(
     'proxy_prestart_misses_total',
-    'Requests that found no pre-started turn, and waited for the app-server.',
+    'Requests that found no waiting turn, and waited for the app-server.',
   ),
-  preStartedWaiting: gauge('proxy_prestarted_turns_waiting', 'Pre-started turns that no request uses yet.'),
+  preStartedWaiting: gauge('proxy_prestarted_turns_waiting', 'Turns that wait for a request: started early, or after another one that they carried.'),
   idleThreads: gauge(
     'proxy_carrier_threads_idle',
     'Threads that have carried a turn and wait for another one of the same caller.',

@@ -33,6 +33,7 @@ export const engineOn = (
     effortsOf: () => null,
     slugOf: (name) => name,
     preStart: { max: preStart, expected: () => null, onEnd() {}, onMiss() {}, onChange() {} },
+    onNotContinued() {},
     settings: threadSettings(workdir === undefined ? {} : { workdir }),
     idleTimeoutMs: 60_000,
     mcp: NO_MCP,

@@ -11,7 +11,7 @@ export const MINUTE = 60_000;
 export const preStarting = (max = 8, expected: string | null = null) => {
   const clock = { nowMs: 0, now: () => clock.nowMs };
   const relay = fakeRelay();
-  const continuing = { works: true };
+  const continuing = { works: true, onStopped() {} };
   const planDeps = { relay, settings: threadSettings(), ids: fixedAmbient().ids, clock, continuing };
   /** `waiting`: how many waited after each change. */
   const noted = { fates: [] as string[], misses: 0, waiting: [] as number[] };

@@ -11,7 +11,7 @@ import { earlierCalls, mcpPlan, plainPlan, reviewPlan, threadStartOf } from './c
 const world = (different: Parameters<typeof threadSettings>[0] = {}) => {
   const relay = fakeRelay();
   const settings = threadSettings(different);
-  const deps = { relay, settings, ...fixedAmbient(), continuing: { works: true } };
+  const deps = { relay, settings, ...fixedAmbient(), continuing: { works: true, onStopped() {} } };
   return { worker: fakeWorker(), relay, deps };
 };
 

@@ -25,7 +25,13 @@ const world = () => {
   const relay = fakeRelay();
   const { appServer } = worker;
   const clock = { nowMs: 0, now: () => clock.nowMs };
-  const continuing = { works: true };
+  const continuing = {
+    works: true,
+    stopped: 0,
+    onStopped() {
+      continuing.stopped += 1;
+    },
+  };
   const start = (thread: CarrierThread | null = null): Promise<Carrier> =>
     Carrier.start({
       appServer,
@@ -432,14 +438,20 @@ describe('a carrier that is let go', () => {
     Object.assign(one.relay.turns[0] ?? {}, { wasAsked: false });
     const signals: ThreadSignal[] = [];
     carrier.claim(params, (signal) => signals.push(signal));
-    one.worker.complete('thread-1');
-    await settled();
-    expect([signals, one.continuing.works]).toEqual([[{ kind: 'closed' }], false]);
-    const second = await one.start();
-    second.claim(params, ignore);
+    // Another one, which was continued at the same time.
+    const other = await one.start();
+    other.claim(params, ignore);
     Object.assign(one.relay.turns[1] ?? {}, { letsGo: true });
-    expect(second.letGo()).toBe(false);
-    expect(one.relay.turns[1]?.done.at(-1)).toBe('let go: completes');
+    other.letGo();
+    one.worker.complete('thread-1');
+    one.worker.complete('thread-2');
+    await settled();
+    expect([signals, one.continuing]).toMatchObject([[{ kind: 'closed' }], { works: false, stopped: 1 }]);
+    const third = await one.start();
+    third.claim(params, ignore);
+    Object.assign(one.relay.turns[2] ?? {}, { letsGo: true });
+    expect(third.letGo()).toBe(false);
+    expect(one.relay.turns[2]?.done.at(-1)).toBe('let go: completes');
   });
 
   it('has failed like any other if the app-server fails it after it has asked', async () => {

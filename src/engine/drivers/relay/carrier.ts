@@ -56,6 +56,8 @@ const hasRoom = ({ turns, answerBytes }: CarrierThread): boolean =>
 export interface Continuing {
   /** False: it has completed a turn that it was to continue. */
   works: boolean;
+  /** Called when that is found out. */
+  readonly onStopped: () => void;
 }
 
 /** How a carrier is started. */
@@ -223,7 +225,10 @@ export class Carrier {
   /** An app-server that has completed a turn which it was to continue is not asked to do so again. */
   async #learn(): Promise<void> {
     const how = await this.#signals.over;
-    if (how === 'completed' && this.#isUnasked) this.#plan.continuing.works = false;
+    const { continuing } = this.#plan;
+    if (how !== 'completed' || !this.#isUnasked || !continuing.works) return;
+    continuing.works = false;
+    continuing.onStopped();
   }
 
   /** Whether the app-server was to ask again, and has not. */

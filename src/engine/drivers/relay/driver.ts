@@ -38,13 +38,15 @@ export interface RelayDriverDeps extends DriverDeps {
   /** The entry of the model catalogue that codex uses for a model name. */
   readonly slugOf: (name: string) => string;
   readonly preStart: PreStartRules;
+  /** The app-server completes turns that it was to continue. */
+  readonly onNotContinued: () => void;
 }
 
 /** The relay writes the model request and reads the answer; the app-server carries it. */
 export const relayDriver = (deps: RelayDriverDeps): TurnDriver => {
   const { relay, settings, slugOf, ambient } = deps;
   const { takes, takesImageUrls } = relay.profile;
-  const planDeps = { relay, settings, ...ambient, continuing: { works: true } };
+  const planDeps = { relay, settings, ...ambient, continuing: { works: true, onStopped: deps.onNotContinued } };
   const preStarted = new PreStartedTurns({
     ...deps.preStart,
     clock: ambient.clock,
