@@ -213,7 +213,10 @@ export const METRICS = {
     'proxy_prestart_misses_total',
     'Requests that found no waiting turn, and waited for the app-server.',
   ),
-  preStartedWaiting: gauge('proxy_prestarted_turns_waiting', 'Turns that wait for a request: started early, or after another one that they carried.'),
+  preStartedWaiting: gauge(
+    'proxy_prestarted_turns_waiting',
+    'Turns that wait for a request: started early, or after another one that they carried.',
+  ),
   idleThreads: gauge(
     'proxy_carrier_threads_idle',
     'Threads that have carried a turn and wait for another one of the same caller.',

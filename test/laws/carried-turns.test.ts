@@ -22,7 +22,17 @@ const KEYS = ['sk-test-key-0123456789', 'sk-other-key-0123456789'];
 const MODELS = ['gpt-5.5', 'gpt-5.6-luna', 'vendor/unlisted-model'];
 
 /** What the model does for one request. */
-const ENDS = ['text', 'long text', 'half a megabyte', 'call', 'undeclared call', 'goes on', 'cut', 'failed', 'silent'] as const;
+const ENDS = [
+  'text',
+  'long text',
+  'half a megabyte',
+  'call',
+  'undeclared call',
+  'goes on',
+  'cut',
+  'failed',
+  'silent',
+] as const;
 /** codex answers these, and asks again. */
 const ASKED_AGAIN: ReadonlySet<string> = new Set(['undeclared call', 'goes on']);
 

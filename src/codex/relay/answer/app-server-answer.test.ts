@@ -106,7 +106,7 @@ describe('an answer that is held back', () => {
 
   it.each<[string, (answer: AppServerAnswer) => void]>([
     ['becomes long with its last bytes', (answer) => void answer.write(bytes('x'.repeat(1024 * 1024)))],
-    ['is no event stream', (answer) => void answer.pass()],
+    ['is not an event stream', (answer) => void answer.pass()],
   ])('is never seen if its turn needs nothing more, and %s', (_, goesOn) => {
     const { answer, turn, sent, passed } = answering(true);
     answer.begin(200, STATE);

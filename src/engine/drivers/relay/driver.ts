@@ -46,7 +46,12 @@ export interface RelayDriverDeps extends DriverDeps {
 export const relayDriver = (deps: RelayDriverDeps): TurnDriver => {
   const { relay, settings, slugOf, ambient } = deps;
   const { takes, takesImageUrls } = relay.profile;
-  const planDeps = { relay, settings, ...ambient, continuing: { works: true, onStopped: deps.onNotContinued } };
+  const planDeps = {
+    relay,
+    settings,
+    ...ambient,
+    continuing: { works: true, onStopped: deps.onNotContinued },
+  };
   const preStarted = new PreStartedTurns({
     ...deps.preStart,
     clock: ambient.clock,

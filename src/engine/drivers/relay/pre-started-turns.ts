@@ -417,10 +417,8 @@ const isForCaller = (one: WaitingTurn, caller: string): boolean =>
   one.caller === null || one.caller === caller;
 
 /** The one that has waited longest of those that are for one caller only. */
-const keptFor = (
-  { waiting }: WorkerTurns,
-  isOwner: (caller: string) => boolean,
-): WaitingTurn | undefined => waiting.find(({ caller }) => caller !== null && isOwner(caller));
+const keptFor = ({ waiting }: WorkerTurns, isOwner: (caller: string) => boolean): WaitingTurn | undefined =>
+  waiting.find(({ caller }) => caller !== null && isOwner(caller));
 
 /** One that is ready first, then the caller's own, then the one that has waited longest. */
 const pick = ({ waiting }: WorkerTurns, slug: string, caller: string): WaitingTurn | null => {

@@ -93,7 +93,12 @@ it('an idle thread of a worker that has exited is not kept', () => {
 
 const carrierOn = async () => {
   const [worker, relay] = [fakeWorker(), fakeRelay()];
-  const deps = { relay, settings: threadSettings(), ...fixedAmbient(), continuing: { works: true, onStopped() {} } };
+  const deps = {
+    relay,
+    settings: threadSettings(),
+    ...fixedAmbient(),
+    continuing: { works: true, onStopped() {} },
+  };
   return { worker, relay, carrier: await Carrier.start(plainPlan(worker.appServer, 'm', null, deps)) };
 };
 
