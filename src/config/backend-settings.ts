@@ -201,7 +201,7 @@ export const BACKEND_SETTINGS = {
     at: 'worker.maxHomeMb',
     type: wholeNumber(16, 1_000_000, 'MB'),
     default: '128',
-    description: 'How much an app-server may write to its home, mostly its own logs, before it is replaced.',
+    description: 'How much an app-server may write to its home before it is replaced.',
   }),
   PROXY_LOG_LEVEL: everyday({
     at: 'log.level',

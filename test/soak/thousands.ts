@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -12,7 +12,8 @@ import { runLoad, script } from './load.ts';
 /** `SOAK_REQUESTS` sets the number of requests; the bounds are for 2,000. */
 const REQUESTS = Number(process.env['SOAK_REQUESTS'] ?? 2_000);
 const WARM_UP = 100;
-/** So little that workers are replaced while they are busy; a turn writes some 0.05 MB. */
+/** A home is filled after so many requests, and its worker replaced while it is busy. */
+const FILL_EVERY = 400;
 const MAX_HOME_MB = 24;
 
 /**
@@ -67,6 +68,13 @@ const residentMB = (pid: number): number => {
   }
 };
 
+/** Its home is its working directory. The file takes no space on the disk. */
+const fillHome = (pid: number): void => {
+  const file = `/proc/${pid}/cwd/filled`;
+  writeFileSync(file, '');
+  truncateSync(file, MAX_HOME_MB * MB);
+};
+
 const metric = async (name: string): Promise<number> => {
   const page = await (await proxy.get('/metrics')).text();
   return Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(page)?.[1]);
@@ -80,6 +88,8 @@ describe('thousands of requests over several app-servers', () => {
       done += 1;
       const workers = proxy.app.workers();
       peak.workers = Math.max(peak.workers, workers.length);
+      const [first] = workers;
+      if (done % FILL_EVERY === 0 && first !== undefined) fillHome(first.pid);
       if (done % 20 !== 0) return;
       peak.appServerMB = Math.max(peak.appServerMB, ...workers.map(({ pid }) => residentMB(pid)));
     };

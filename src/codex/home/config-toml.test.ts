@@ -153,6 +153,7 @@ describe('configToml', () => {
       shell_snapshot = false
       memories = false
       unified_image_budget = false
+      skill_search = false
       enable_request_compression = false
       unbounded_connection_retries = false
 

@@ -53,6 +53,8 @@ const CLEAN_PROMPT = {
       memories: false,
       // Otherwise the images of a request are sent with `detail: original`, whatever the client asked for.
       unified_image_budget: false,
+      // Skills are off; this would still prepare a search of them for each turn.
+      skill_search: false,
       // Uncompressed, so that the relay and tests can read the bodies.
       enable_request_compression: false,
       // Report an unreachable provider at once: otherwise codex retries for seconds.

@@ -19,7 +19,7 @@ export type LockAttempt = FileLock | 'taken' | 'missing' | 'unknown';
 /** Keeps the databases alive: garbage collection would release their locks. */
 const held = new Set<DatabaseSync>();
 
-const SQLITE_BUSY = 5;
+export const SQLITE_BUSY = 5;
 
 /** Creates the file if it does not exist. */
 export const lockNewFile = (file: string): LockAttempt => attempt(file);
@@ -60,7 +60,7 @@ type Databases = typeof DatabaseSync;
 let databases: Databases | null = null;
 
 /** Loads SQLite without Node 22's warning on stderr that it is experimental. */
-const loadDatabases = (): Databases => {
+export const loadDatabases = (): Databases => {
   if (databases !== null) return databases;
   const warn = process.emitWarning.bind(process);
   process.emitWarning = () => {};

@@ -25,9 +25,9 @@ import { ACCESS_TOKEN_ENV, authOf } from './access-token.ts';
  * codex version
  * <state>/run/home-…/       the CODEX_HOME of one worker; next to it the lock that marks it as in use
  *
- * Each worker has its own home, which is removed with it. codex writes some 50 KB of log database per turn
- * and slows down as it grows, so a replacement worker starts with an empty home; and processes that share a
- * state directory cannot disturb each other. `CODEX_SQLITE_HOME` would separate only the databases, not the
+ * Each worker has its own home, which is removed with it: codex gets slower as its databases grow, so a
+ * replacement worker starts with an empty home; and processes that share a state directory cannot disturb
+ * each other. `CODEX_SQLITE_HOME` would separate only the databases, not the
  * configuration.
  */
 export interface CodexHomes {

@@ -1,6 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -128,4 +129,51 @@ describe('the pool with the real app-server', () => {
     lease.release();
     expect(before).toBe(2);
   });
+
+  it('writes no rows to its log database', async () => {
+    await startPool();
+    const threads = await runTurns(20);
+    const database = await openLogs();
+    try {
+      // Only rows of the first half: those of the last turns may not be written yet.
+      const rows = rowsOf(database, threads.slice(0, 10));
+      expect(rows === 0 ? 'no rows' : `${rows} rows: ${LOGS_CHANGED}`).toBe('no rows');
+      // The same without the trigger, or the test would see no rows whatever happens.
+      database.exec('DROP TRIGGER proxy_drops_logs');
+      const logged = await runTurns(20);
+      await until(() => rowsOf(database, logged) > 10);
+    } finally {
+      database.close();
+    }
+  });
+
+  const LOGS_CHANGED =
+    'codex writes its log database again, which costs CPU for each turn and each delta: see src/codex/home/log-database.ts';
+
+  /** The threads of these turns. */
+  const runTurns = async (count: number): Promise<readonly string[]> => {
+    const threads: string[] = [];
+    const lease = await pool.lease(never);
+    for (let turn = 0; turn < count; turn += 1) await runTurn(lease, (threadId) => threads.push(threadId));
+    lease.release();
+    return threads;
+  };
+
+  const openLogs = async (): Promise<DatabaseSync> => {
+    const runs = path.join(stateDir, 'run');
+    const home = (await readdir(runs)).find((name) => !name.endsWith('.lock')) ?? '';
+    const [logs, ...others] = (await readdir(path.join(runs, home))).filter((name) =>
+      /^logs.*\.sqlite$/.test(name),
+    );
+    if (logs === undefined || others.length > 0) throw new Error(LOGS_CHANGED);
+    return new DatabaseSync(path.join(runs, home, logs), { timeout: 1_000 });
+  };
+
+  const rowsOf = (database: DatabaseSync, threads: readonly string[]): number => {
+    const marks = threads.map(() => '?').join(', ');
+    const found = database
+      .prepare(`SELECT count(*) AS rows FROM logs WHERE thread_id IN (${marks})`)
+      .get(...threads);
+    return Number(found?.['rows']);
+  };
 });

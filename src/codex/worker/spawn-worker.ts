@@ -1,6 +1,7 @@
 import type { AppServerSettings } from '../app-server.ts';
 import type { BackendTarget } from '../home/backend.ts';
 import type { Catalogue } from '../home/catalogue.ts';
+import { dropLogRows } from '../home/log-database.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type StartWorker, type Worker } from './worker.ts';
 
@@ -26,7 +27,7 @@ export const createWorkerSpawner =
   }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
   async () => {
     const home = await homes.create(backend, await catalogue?.());
-    return start({
+    const worker = await start({
       ...options,
       // Each home has another name, and a warning is logged once.
       ...(onWarning === undefined
@@ -42,4 +43,7 @@ export const createWorkerSpawner =
       await homes.requireSpace(error);
       throw error;
     });
+    const keptLogs = await dropLogRows(home.path);
+    if (keptLogs !== null) options.onStderr(`codex keeps its log database, which costs CPU: ${keptLogs}`);
+    return worker;
   };

@@ -10,7 +10,7 @@ export interface Vitals {
   readonly residentBytes: number;
   /** Its threads, with or without a running turn. */
   readonly threads: number;
-  /** Size of its home, mostly the log database. */
+  /** Size of its home, mostly databases. */
   readonly homeBytes: number;
   /** Free space on the disk of its home. */
   readonly freeBytes: number | null;
