@@ -87,6 +87,9 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/app-server.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/send-once.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/websocket/dial.ts: performance': 'measures a duration for a metric',
+  'src/codex/relay/transport/websocket/dial.ts: randomBytes': 'the key of an upgrade, which is only returned',
+  'src/codex/relay/transport/websocket/wire.ts: randomBytes':
+    'the masks of frames, which must not be predictable',
   'src/features/captures/capture.ts: performance': 'hands in the clock of a capture',
   'src/features/captures/capture.ts: new Date()': 'hands in the start of a capture',
   'src/cli/doctor.ts: new Date()': 'hands in the date',

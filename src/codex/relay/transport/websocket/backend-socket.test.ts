@@ -1,97 +1,156 @@
-import { EventEmitter } from 'node:events';
+import { Duplex } from 'node:stream';
+import { constants, inflateRawSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { WebSocket } from 'ws';
 
+import { readClientFrame, serverFrame, type ClientFrame } from '../../../../../test/support/frames.ts';
 import { BackendSocket } from './backend-socket.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-interface Sent {
-  readonly bytes: number;
-  readonly fin: boolean;
-  readonly compress: boolean;
-}
+/** A connection that notes what is written. Each frame is written after 10 ms. */
+class FakeConnection extends Duplex {
+  readonly frames: ClientFrame[] = [];
 
-/** A WebSocket that notes what is done to it. Each fragment is written after 10 ms. */
-class FakeWs extends EventEmitter {
-  readonly sent: Sent[] = [];
-  readonly done: string[] = [];
-  isPaused = false;
-
-  send(data: Uint8Array, { fin, compress }: Omit<Sent, 'bytes'>, written: () => void): void {
-    this.sent.push({ bytes: data.length, fin, compress });
+  override _read(): void {}
+  override _write(chunk: Buffer, _: string, written: () => void): void {
+    this.frames.push(readClientFrame(chunk));
     setTimeout(written, 10);
   }
-  ping(): void {
-    this.done.push('ping');
-  }
-  close(): void {
-    this.done.push('close');
-  }
-  terminate(): void {
-    this.done.push('terminate');
-    this.emit('close', 1006);
-  }
 }
 
-const opened = () => {
-  const ws = new FakeWs();
+const opened = (more: { readonly received?: Buffer; readonly isDeflated?: boolean } = {}) => {
+  const connection = new FakeConnection();
   const heard: string[] = [];
-  const socket = new BackendSocket(ws as unknown as WebSocket, {}, 0, {
+  const upgraded = {
+    connection,
+    head: {},
+    received: more.received ?? Buffer.alloc(0),
+    deflate: more.isDeflated === false ? null : { keepsWindow: true, windowBits: 15 },
+  };
+  const socket = new BackendSocket(upgraded, 0, {
     onText: (data) => heard.push(data.toString('utf8')),
     onPing: () => heard.push('ping'),
     onClose: (code) => heard.push(`closed ${code}`),
   });
-  return { ws, socket, heard };
+  return { connection, socket, heard };
 };
+
 const KB = 1024;
+const [TEXT, BINARY, CLOSE, PING, PONG] = [1, 2, 8, 9, 10];
+const settled = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
 
 it('sends a small message as one, uncompressed', async () => {
-  const { ws, socket } = opened();
-  const sending = socket.send({ parts: [Buffer.alloc(KB), Buffer.alloc(KB)], bytes: 2 * KB });
-  await vi.advanceTimersByTimeAsync(10);
+  const { connection, socket } = opened();
+  const sending = socket.send({ parts: [Buffer.alloc(KB, 'a'), Buffer.alloc(KB, 'b')], bytes: 2 * KB });
+  await settled(10);
   await sending;
-  expect(ws.sent).toEqual([{ bytes: 2 * KB, fin: true, compress: false }]);
+  const payload = Buffer.from('a'.repeat(KB) + 'b'.repeat(KB));
+  expect(connection.frames).toEqual([{ opcode: TEXT, isLast: true, isCompressed: false, payload }]);
 });
 
-it('sends a large message in fragments, one after the other', async () => {
-  const { ws, socket } = opened();
+it.each([20, 300])('sends a message of %d KB deflated, in fragments one after the other', async (kb) => {
+  vi.useRealTimers();
+  const { connection, socket } = opened();
+  const text = Buffer.from(
+    Array.from({ length: kb * KB }, (_, at) => (at % 251 === 0 ? '\n' : 'ab')[at % 2] ?? 'c').join(''),
+  );
+  await socket.send({ parts: [text.subarray(0, 10), text.subarray(10)], bytes: text.length });
+  const { frames } = connection;
+  const joined = Buffer.concat([...frames.map(({ payload }) => payload), Buffer.from([0, 0, 0xff, 0xff])]);
+  expect(inflateRawSync(joined, { finishFlush: constants.Z_SYNC_FLUSH }).equals(text)).toBe(true);
+  const fragments = kb === 20 ? 1 : 4;
+  expect(frames.map(({ opcode, isLast, isCompressed }) => [opcode, isLast, isCompressed])).toEqual(
+    Array.from({ length: fragments }, (_, at) => [at === 0 ? TEXT : 0, at === fragments - 1, at === 0]),
+  );
+});
+
+it('sends a large message as it is if the server does not inflate', async () => {
+  const { connection, socket } = opened({ isDeflated: false });
   const sending = socket.send({ parts: [Buffer.alloc(100 * KB), Buffer.alloc(200 * KB)], bytes: 300 * KB });
-  await vi.advanceTimersByTimeAsync(5);
-  expect(ws.sent).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(100);
+  await settled(5);
+  expect(connection.frames).toHaveLength(1);
+  await settled(100);
   await sending;
-  expect(ws.sent).toEqual([
-    { bytes: 100 * KB, fin: false, compress: true },
-    { bytes: 128 * KB, fin: false, compress: true },
-    { bytes: 72 * KB, fin: true, compress: true },
+  expect(connection.frames.map(({ payload, isCompressed }) => [payload.length, isCompressed])).toEqual([
+    [100 * KB, false],
+    [128 * KB, false],
+    [72 * KB, false],
   ]);
 });
 
 it('is dropped if a ping is not answered', async () => {
-  const { ws, socket, heard } = opened();
+  const { connection, socket, heard } = opened();
   socket.ping();
-  await vi.advanceTimersByTimeAsync(9_000);
-  ws.emit('pong');
+  await settled(9_000);
+  connection.push(serverFrame(PONG));
+  await settled();
   socket.ping();
-  await vi.advanceTimersByTimeAsync(9_999);
+  await settled(9_999);
   expect(heard).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1);
-  expect([heard, socket.isOpen, ws.done]).toEqual([['closed 1006'], false, ['ping', 'ping', 'terminate']]);
+  await settled(1);
+  expect([heard, socket.isOpen, connection.frames.map(({ opcode }) => opcode)]).toEqual([
+    ['closed 1006'],
+    false,
+    [PING, PING],
+  ]);
 });
 
-it('passes on what arrives, and closes if that is not text', () => {
-  const { ws, socket, heard } = opened();
-  ws.emit('message', Buffer.from('{}'), false);
-  ws.emit('ping');
-  ws.emit('message', Buffer.from('x'), true);
-  expect([heard, ws.done, socket.isOpen]).toEqual([['{}', 'ping'], ['close'], false]);
+it('passes on what arrives, answers pings, and closes if something is not text', async () => {
+  const { connection, socket, heard } = opened({ received: serverFrame(TEXT, '{"early":1}') });
+  connection.push(serverFrame(TEXT, '{}'));
+  connection.push(serverFrame(PING, 'are you there?'));
+  connection.push(serverFrame(BINARY, 'x'));
+  await settled(100);
+  expect([heard, socket.isOpen]).toEqual([['{"early":1}', '{}', 'ping'], false]);
+  expect(connection.frames.map(({ opcode, payload }) => [opcode, payload.toString()])).toEqual([
+    [PONG, 'are you there?'],
+    [CLOSE, ''],
+  ]);
+});
+
+it('reports the code of a close, and answers it', async () => {
+  const { connection, socket, heard } = opened();
+  connection.push(serverFrame(CLOSE, Buffer.from([0x03, 0xf3])));
+  connection.push(null);
+  await settled(100);
+  expect([heard, socket.isOpen]).toEqual([['closed 1011'], false]);
+  expect(connection.frames.map(({ opcode, payload }) => [opcode, payload.toString('hex')])).toEqual([
+    [CLOSE, '03f3'],
+  ]);
+});
+
+it('is cut a second after it was closed, if the server says nothing', async () => {
+  const { socket, heard } = opened();
+  socket.close();
+  await settled(999);
+  expect(heard).toEqual([]);
+  await settled(1);
+  expect(heard).toEqual(['closed 1006']);
+});
+
+it('says what is wrong with the frames of a server, and reads no more of them', async () => {
+  const { connection, socket, heard } = opened();
+  connection.push(Buffer.from([0x81, 0x80, 1, 2, 3, 4]));
+  connection.push(serverFrame(TEXT, 'late'));
+  await settled(2_000);
+  expect([heard, socket.isOpen]).toEqual([['closed 1006'], false]);
+  expect(connection.frames.map(({ opcode, payload }) => [opcode, payload.toString('hex')])).toEqual([
+    [CLOSE, '03ea'],
+  ]);
 });
 
 it('is cut if it is closed while it is paused', () => {
-  const { ws, socket } = opened();
-  ws.isPaused = true;
+  const { connection, socket } = opened();
+  socket.pause();
   socket.close();
-  expect(ws.done).toEqual(['terminate']);
+  expect([connection.destroyed, connection.frames]).toEqual([true, []]);
+});
+
+it('is cut if the server sends pings and reads nothing', async () => {
+  const { connection } = opened();
+  const pings = Buffer.concat(Array.from({ length: 10_000 }, () => serverFrame(PING, 'x'.repeat(125))));
+  connection.push(pings);
+  await settled();
+  expect(connection.destroyed).toBe(true);
 });

@@ -1,0 +1,212 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { constants, createDeflateRaw, deflateRawSync, type DeflateRaw } from 'node:zlib';
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { readClientFrame, serverFrame } from '../../../../../test/support/frames.ts';
+import { until } from '../../../../../test/support/until.ts';
+import { encodeFrame, FrameReader, type Deflate } from './wire.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const DEFLATE = { keepsWindow: true, windowBits: 15 };
+const [CONTINUATION, TEXT, CLOSE, PING, PONG] = [0, 1, 8, 9, 10];
+
+const reading = (deflate: Deflate | null = DEFLATE) => {
+  const heard: string[] = [];
+  const reader = new FrameReader(
+    {
+      onMessage: (data, isText) => heard.push(`${isText ? '' : 'binary '}${data.toString('utf8')}`),
+      onPing: (data) => heard.push(`ping ${data.toString('utf8')}`),
+      onPong: () => heard.push('pong'),
+      onCloseFrame: (code) => heard.push(`close ${code}`),
+      onBroken: (code) => heard.push(`broken ${code}`),
+      onBusy: (isBusy) => heard.push(isBusy ? 'busy' : 'free'),
+    },
+    { deflate, maxBytes: MAX_BYTES },
+  );
+  return { reader, heard };
+};
+
+/** A server that deflates with its window, as RFC 7692 says. */
+const deflating = () => {
+  const stream: DeflateRaw = createDeflateRaw();
+  return async (text: string): Promise<Buffer> => {
+    const chunks: Buffer[] = [];
+    const add = (chunk: Buffer): void => void chunks.push(chunk);
+    stream.on('data', add);
+    stream.write(text);
+    await new Promise<void>((resolve) => {
+      stream.flush(constants.Z_SYNC_FLUSH, resolve);
+    });
+    stream.off('data', add);
+    return Buffer.concat(chunks).subarray(0, -4);
+  };
+};
+
+describe('frames of a server', () => {
+  it('are read however they are deflated, divided and cut', async () => {
+    const message = fc.record({
+      text: fc.oneof(
+        fc.string({ maxLength: 200, unit: 'binary' }),
+        fc.constantFrom('', '{"type":"response.output_text.delta"}'.repeat(3), 'é😀'.repeat(30_000)),
+      ),
+      isDeflated: fc.boolean(),
+      fragments: fc.integer({ min: 1, max: 4 }),
+      hasPing: fc.boolean(),
+    });
+    const run = fc.asyncProperty(
+      fc.array(message, { maxLength: 30 }),
+      fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 20 }),
+      async (messages, cuts) => {
+        const deflate = deflating();
+        const frames: Buffer[] = [];
+        const expected: string[] = [];
+        for (const { text, isDeflated, fragments, hasPing } of messages) {
+          const payload = isDeflated ? await deflate(text.toWellFormed()) : Buffer.from(text.toWellFormed());
+          const size = Math.ceil(payload.length / fragments);
+          for (let at = 0; at < fragments; at += 1) {
+            frames.push(
+              serverFrame(at === 0 ? TEXT : CONTINUATION, payload.subarray(at * size, (at + 1) * size), {
+                isLast: at === fragments - 1,
+                isCompressed: isDeflated && at === 0,
+              }),
+            );
+            // Control frames may stand between fragments.
+            if (hasPing && at === 0) frames.push(serverFrame(PING, 'p'));
+          }
+          if (hasPing && fragments === 1) expected.push(text.toWellFormed(), 'ping p');
+          else expected.push(...(hasPing ? ['ping p'] : []), text.toWellFormed());
+        }
+        const bytes = Buffer.concat(frames);
+        const { reader, heard } = reading();
+        for (let at = 0, index = 0; at < bytes.length; index += 1) {
+          const size = cuts[index % cuts.length] ?? 1;
+          reader.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        expect(heard).toEqual(expected);
+      },
+    );
+    await fc.assert(run, { numRuns: 25 });
+  });
+
+  it('that arrive together are passed on together', async () => {
+    const deflate = deflating();
+    const frames: Buffer[] = [];
+    for (let index = 0; index < 500; index += 1)
+      frames.push(serverFrame(TEXT, await deflate(`word ${index}`), { isCompressed: true }));
+    const { reader, heard } = reading();
+    reader.push(Buffer.concat(frames));
+    // Before any microtask.
+    expect([heard.length, heard.at(-1)]).toEqual([500, 'word 499']);
+  });
+
+  it('are inflated in another thread if they are large, in order', async () => {
+    const deflate = deflating();
+    const large = 'a'.repeat(MAX_BYTES);
+    const { reader, heard } = reading();
+    reader.push(serverFrame(TEXT, await deflate(large), { isCompressed: true }));
+    reader.push(serverFrame(TEXT, await deflate('aaaa small'), { isCompressed: true }));
+    expect(heard).toEqual(['busy']);
+    await until(async () => heard.length === 4);
+    expect(heard).toEqual(['busy', large, 'aaaa small', 'free']);
+  });
+
+  it('need no window if the server keeps none', () => {
+    const { reader, heard } = reading({ keepsWindow: false, windowBits: 15 });
+    const deflated = deflateRawSync('twice', { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    for (let index = 0; index < 2; index += 1)
+      reader.push(serverFrame(TEXT, deflated, { isCompressed: true }));
+    expect(heard).toEqual(['twice', 'twice']);
+  });
+
+  it('may be closed blocks of deflate', () => {
+    const { reader, heard } = reading();
+    const whole = Buffer.concat([deflateRawSync('first'), Buffer.from([0])]);
+    const second = deflateRawSync('first, second', {
+      finishFlush: constants.Z_SYNC_FLUSH,
+      dictionary: Buffer.from('first'),
+    });
+    reader.push(serverFrame(TEXT, whole, { isCompressed: true }));
+    reader.push(serverFrame(TEXT, second.subarray(0, -4), { isCompressed: true }));
+    expect(heard).toEqual(['first', 'first, second']);
+  });
+
+  it.each([
+    ['a mask', Buffer.from([0x81, 0x80, 0, 0, 0, 0]), 1002],
+    ['a reserved bit', Buffer.from([0xa1, 0]), 1002],
+    ['an opcode that does not exist', serverFrame(3), 1002],
+    ['a control opcode that does not exist', serverFrame(11), 1002],
+    ['a continuation of nothing', serverFrame(CONTINUATION, 'x'), 1002],
+    [
+      'a new message within another',
+      Buffer.concat([serverFrame(TEXT, 'a', { isLast: false }), serverFrame(TEXT, 'b')]),
+      1002,
+    ],
+    [
+      'a deflated continuation',
+      Buffer.concat([
+        serverFrame(TEXT, 'a', { isLast: false }),
+        serverFrame(CONTINUATION, 'b', { isCompressed: true }),
+      ]),
+      1002,
+    ],
+    ['a ping in fragments', serverFrame(PING, '', { isLast: false }), 1002],
+    ['a deflated ping', serverFrame(PING, '', { isCompressed: true }), 1002],
+    ['a large ping', serverFrame(PING, 'x'.repeat(126)), 1002],
+    ['half a close code', serverFrame(CLOSE, 'x'), 1002],
+    ['what is not deflated', serverFrame(TEXT, Buffer.from([0xff, 0xff]), { isCompressed: true }), 1002],
+    ['text that is not UTF-8', serverFrame(TEXT, Buffer.from([0xc3, 0x28])), 1007],
+    ['a message that is too large', serverFrame(TEXT, Buffer.alloc(MAX_BYTES + 1)).subarray(0, 20), 1009],
+    ['a length beyond all numbers', Buffer.from([0x81, 127, 255, 255, 255, 255, 255, 255, 255, 255]), 1009],
+    [
+      'fragments that are too large',
+      Buffer.concat([
+        serverFrame(TEXT, Buffer.alloc(MAX_BYTES), { isLast: false }),
+        serverFrame(CONTINUATION, 'x'),
+      ]),
+      1009,
+    ],
+  ])('are refused with %s', async (_, bytes, code) => {
+    const { reader, heard } = reading();
+    reader.push(bytes);
+    reader.push(serverFrame(TEXT, 'late'));
+    expect(heard).toEqual([`broken ${code}`]);
+  });
+
+  it('are refused if they were not to be deflated', () => {
+    const { reader, heard } = reading(null);
+    reader.push(serverFrame(TEXT, 'x', { isCompressed: true }));
+    expect(heard).toEqual(['broken 1002']);
+  });
+
+  it('are refused if they become too large', async () => {
+    const { reader, heard } = reading();
+    const bomb = deflateRawSync(Buffer.alloc(MAX_BYTES + 1), { finishFlush: constants.Z_SYNC_FLUSH });
+    reader.push(serverFrame(TEXT, bomb, { isCompressed: true }));
+    await until(async () => heard.length > 1);
+    expect(heard).toEqual(['busy', 'broken 1009']);
+  });
+
+  it('are not read after the one that closes, nor after a stop', async () => {
+    const { reader, heard } = reading();
+    reader.push(Buffer.concat([serverFrame(PONG), serverFrame(CLOSE), serverFrame(TEXT, 'late')]));
+    expect(heard).toEqual(['pong', 'close 1005']);
+    const stopped = reading();
+    const large = deflateRawSync(Buffer.alloc(MAX_BYTES), { finishFlush: constants.Z_SYNC_FLUSH });
+    stopped.reader.push(serverFrame(TEXT, large, { isCompressed: true }));
+    stopped.reader.stop();
+    await sleep(50);
+    expect(stopped.heard).toEqual(['busy']);
+  });
+});
+
+describe('encodeFrame', () => {
+  it.each([0, 1, 5, 125, 126, 127, 65_535, 65_536, 70_001])('masks a payload of %d bytes', (length) => {
+    const payload = Buffer.from(Array.from({ length }, (_, at) => at % 251));
+    const frame = encodeFrame({ opcode: 1, payload });
+    expect(readClientFrame(frame)).toEqual({ opcode: 1, isLast: true, isCompressed: false, payload });
+    expect(encodeFrame({ opcode: 1, payload }).equals(frame)).toBe(false);
+  });
+});
