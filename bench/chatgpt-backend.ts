@@ -3,9 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { constants, deflateRawSync } from 'node:zlib';
 import { WebSocketServer, type WebSocket } from 'ws';
 
 import { isJsonObject, type JsonObject } from '../src/kit/json/json.ts';
+import { serverFrame } from '../test/support/frames.ts';
 
 /** The first part of the path of a base URL that makes the backend worse than it is otherwise. */
 export const SLOW_SSE = 'slow-sse';
@@ -83,22 +85,36 @@ const answer = async (
 
 /** The same answer as messages, which share writes as the events of a piece do. */
 const answerFrame = async (socket: WebSocket, duplex: Duplex, pieces: readonly string[]): Promise<void> => {
-  for (const piece of pieces) {
-    duplex.cork();
-    for (const message of messagesOf(piece)) socket.send(message);
-    duplex.uncork();
+  if (!socket.extensions.includes('permessage-deflate')) throw new Error('a client does not inflate');
+  for (const frames of framesOf(pieces)) {
+    // Not by `send`: it would deflate each message anew in another thread, and write it when that is done.
+    duplex.write(frames);
     if (duplex.writableNeedDrain) await Promise.race([once(duplex, 'drain'), once(duplex, 'close')]);
     if (socket.readyState !== socket.OPEN) return;
   }
 };
 
-const prepared = new Map<string, readonly string[]>();
+const prepared = new Map<readonly string[], readonly Buffer[]>();
+const WINDOW_BYTES = 32 * 1024;
+const TEXT = 1;
 
-/** The events of a piece, without their form as a stream. */
-const messagesOf = (piece: string): readonly string[] => {
-  const known = prepared.get(piece) ?? [...piece.matchAll(/^data: (.*)$/gmu)].map(([, data]) => data ?? '');
-  prepared.set(piece, known);
-  return known;
+/** The messages of each piece, deflated with those before them in the answer: a client has them in its window. */
+const framesOf = (pieces: readonly string[]): readonly Buffer[] => {
+  const known = prepared.get(pieces);
+  if (known !== undefined) return known;
+  let window = Buffer.alloc(0);
+  const frameOf = (text: string): Buffer => {
+    const dictionary = window.length === 0 ? {} : { dictionary: window };
+    const deflated = deflateRawSync(text, { ...dictionary, finishFlush: constants.Z_SYNC_FLUSH });
+    window = Buffer.concat([window, Buffer.from(text)]).subarray(-WINDOW_BYTES);
+    return serverFrame(TEXT, deflated.subarray(0, -4), { isCompressed: true });
+  };
+  // The events of a piece, without their form as a stream.
+  const frames = pieces.map((piece) =>
+    Buffer.concat([...piece.matchAll(/^data: (.*)$/gmu)].map(([, data]) => frameOf(data ?? ''))),
+  );
+  prepared.set(pieces, frames);
+  return frames;
 };
 
 const SLOW_SETTINGS_MS = 3_000;

@@ -54,9 +54,10 @@ export const compareCommits = async (sides: Commits, model: BenchModel): Promise
   return [...rows, await throughput(sides, { rounds: 12, requests: 240, atOnce: 16 }, NO_WORSE)];
 };
 
-type Used = Readonly<Record<'node' | 'appServer', number>>;
+export type Used = Readonly<Record<'node' | 'appServer', number>>;
 
-const usedBy = async (side: ProxySide, ask: Ask): Promise<Used> => {
+/** CPU a request, one after the other. */
+export const usedBy = async (side: ProxySide, ask: Ask): Promise<Used> => {
   const pids = await side.pids();
   const all = () => Promise.all([cpuMs(pids.node), cpuMs(pids.appServer)]);
   const [node, appServer] = await all();

@@ -2,9 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { HANGING, HANGS_EVERY, madeUpLogin, SLOW_SSE, SLOW_SSE_MS } from './chatgpt-backend.ts';
+import { usedBy, type Used } from './compare-rows.ts';
 import type { BenchModel } from './model.ts';
 import type { ProxySide } from './proxy-side.ts';
-import { compareTimes, firstDeltas, ms, SHORT, warmUp, type Row } from './rows.ts';
+import { compareTimes, firstDeltas, ms, SHORT, warmUp, type Goal, type Row } from './rows.ts';
 import { median, quantile } from './statistics.ts';
 
 /** A proxy with a made-up ChatGPT login. */
@@ -17,6 +18,47 @@ export interface Logins {
     environment?: Readonly<Record<string, string>>,
   ): Promise<ProxySide>;
 }
+
+/** As fast as a provider. */
+export const AS_A_PROVIDER: Goal = { firstDelta: { maxAddedMs: 0.5 }, leastRate: 0.95 };
+
+const CPU_ROUNDS = 4;
+const MAX_CPU_MS = 6.5;
+const MAX_ADDED_CPU_MS = 1;
+
+/** CPU a request of both processes, of a provider and of a login in turn. */
+export const loginCpu = async (
+  provider: ProxySide,
+  login: ProxySide,
+  model: BenchModel,
+): Promise<readonly Row[]> => {
+  const rows: Row[] = [];
+  for (const ask of [SHORT, { ...SHORT, deltas: 200 }]) {
+    await model.prepare(ask.deltas);
+    const used = { provider: [] as Used[], login: [] as Used[] };
+    for (let round = 0; round < CPU_ROUNDS; round += 1) {
+      const names = ['provider', 'login'] as const;
+      for (const name of round % 2 === 0 ? names : names.toReversed())
+        used[name].push(await usedBy(name === 'provider' ? provider : login, ask));
+    }
+    const parts = (name: 'provider' | 'login') =>
+      (['node', 'appServer'] as const).map((part) => median(used[name].map((one) => one[part])));
+    const [theirNode = Number.NaN, theirAppServer = Number.NaN] = parts('provider');
+    const [node = Number.NaN, appServer = Number.NaN] = parts('login');
+    const added = node + appServer - theirNode - theirAppServer;
+    const most = ask === SHORT ? MAX_CPU_MS : null;
+    rows.push({
+      figure: `${ask.deltas} deltas, ${login.name} vs. a provider: CPU a request (Node + app-server)`,
+      bare: `${ms(theirNode)} + ${ms(theirAppServer)}`,
+      proxy: `${ms(node)} + ${ms(appServer)}`,
+      ratio: `${added < 0 ? '' : '+'}${ms(added)}`,
+      target: `≤ +${MAX_ADDED_CPU_MS} ms${most === null ? '' : `, ≤ ${most} ms`}`,
+      reached: added <= MAX_ADDED_CPU_MS && (most === null || node + appServer <= most),
+      numbers: { rounds: CPU_ROUNDS, node, appServer, theirNode, theirAppServer },
+    });
+  }
+  return rows;
+};
 
 /** `worse` makes its backend worse: see `chatgpt-backend.ts`. */
 export const startLogin = async (

@@ -10,7 +10,7 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
 import { checkOut, compareCommits } from './compare-rows.ts';
 import { keyLimits } from './limit-rows.ts';
-import { hangingRequests, slowSse, startLogin } from './login-rows.ts';
+import { AS_A_PROVIDER, hangingRequests, loginCpu, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
 import { admissionCost, atOnce } from './overload.ts';
@@ -100,7 +100,8 @@ const STEPS = {
   },
   login: async ({ proxy }, tools) => {
     const login = await startLogin(tools, 'a login with slow settings');
-    return compare({ bare: proxy, proxy: login }, tools.model, NO_WORSE);
+    const rows = await compare({ bare: proxy, proxy: login }, tools.model, AS_A_PROVIDER);
+    return [...rows, ...(await loginCpu(proxy, login, tools.model))];
   },
   'slow-sse': (_, tools) => slowSse(tools),
   hangs: async (_, tools) => [await hangingRequests(tools)],
