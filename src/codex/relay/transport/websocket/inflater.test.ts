@@ -1,4 +1,4 @@
-import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { constants, deflateRawSync } from 'node:zlib';
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,6 @@ import { Inflater } from './inflater.ts';
 
 const FINISH = constants.Z_SYNC_FLUSH;
 const MAX_BYTES = 1024 * 1024;
-const TRAILER = Buffer.from([0, 0, 0xff, 0xff]);
 
 const inflater = (): Inflater => new Inflater({ keepsWindow: true, maxBytes: MAX_BYTES });
 
@@ -46,23 +45,6 @@ describe('Inflater', () => {
     await fc.assert(run, { numRuns: 150 });
   });
 
-  it('reads nothing else than zlib does in damaged messages', async () => {
-    const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 });
-    const run = fc.asyncProperty(text, settings, damage, async (message, setting, changes) => {
-      const deflated = deflateRawSync(message, { ...setting, finishFlush: FINISH }).subarray(0, -4);
-      for (const [at, value] of changes) deflated[at % deflated.length] = value;
-      const result = await Promise.resolve()
-        .then(() => inflater().inflate(deflated))
-        .catch((error: unknown) => (error as { code: string }).code);
-      if (typeof result === 'string') expect(['Z_DATA_ERROR', 'ERR_BUFFER_TOO_LARGE']).toContain(result);
-      else {
-        const theirs = inflateRawSync(Buffer.concat([deflated, TRAILER]), { finishFlush: FINISH });
-        expect(result.equals(theirs)).toBe(true);
-      }
-    });
-    await fc.assert(run, { numRuns: 500 });
-  });
-
   it('inflates small messages at once, and large ones in another thread', async () => {
     const ours = inflater();
     const deflated = (size: number): Buffer =>
@@ -75,11 +57,18 @@ describe('Inflater', () => {
   });
 
   it.each([
-    ['a distance is too far', [0x03, 0x02, 0x00]],
-    ['a block has no kind', [0x07]],
-    ['a block has two lengths', [0x01, 0x01, 0x00, 0x00, 0x00]],
-    ['a block is cut', [0x01, 0xff, 0x00, 0x00, 0xff]],
-  ])('says that %s', (message, bytes) => {
+    ['invalid distance too far back', [0x03, 0x02, 0x00]],
+    ['invalid block type', [0x07]],
+    ['invalid stored block lengths', [0x01, 0x01, 0x00, 0x00, 0x00]],
+  ])('says %s', (message, bytes) => {
     expect(() => inflater().inflate(Buffer.from(bytes))).toThrow(message);
+  });
+
+  it('rejects a message that becomes too large, small as it is', async () => {
+    const bomb = deflateRawSync(Buffer.alloc(MAX_BYTES + 1), { finishFlush: FINISH }).subarray(0, -4);
+    expect(bomb.length).toBeLessThan(8 * 1024);
+    await expect(inflater().inflate(bomb)).rejects.toThrow(
+      expect.objectContaining({ code: 'ERR_BUFFER_TOO_LARGE' }),
+    );
   });
 });
