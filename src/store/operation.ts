@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 
+import type { ExecutionResult } from './connection-dialect.ts';
 import type { Seal } from './seal.ts';
 import type { ResponseChange } from './store.ts';
 import type { Tables } from './tables.ts';
@@ -11,6 +12,15 @@ export interface Query<Own = unknown> {
   readonly seal: Seal;
   /** Rows that expire at this time or before are unknown. */
   readonly now: number;
+  /** Only of a batched operation, in a database to which a round trip costs something. */
+  readonly remote?: RemoteDatabase;
+}
+
+export interface RemoteDatabase {
+  /** Sends statements in one message, as a transaction of their own. */
+  readonly send: (statements: readonly CompiledQuery[]) => Promise<readonly ExecutionResult[]>;
+  /** False: an attempt before this one conflicted or lost its connection, and may have written. */
+  readonly isFirstAttempt: boolean;
 }
 
 /** A method of the store as a value, so that it can run in another thread and again after a conflict. */
@@ -18,6 +28,8 @@ export interface Operation<Args extends readonly unknown[], Result> {
   readonly isWrite: boolean;
   /** Whether a power cut may undo the write. The end of the process does not. */
   readonly isRelaxed?: true;
+  /** Whether it writes by `together` only. */
+  readonly isBatched?: true;
   run(query: Query, ...args: Args): Promise<Result>;
   /** The id of the response whose readers are to be woken; null: of none. */
   changed(result: Result, ...args: Args): string | null;
@@ -49,10 +61,43 @@ export const read = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
 ): Operation<Args, Result> => ({ isWrite: false, run: anyQuery(run), ...UNCHANGED });
 
-/** A write that does not wait for the disk, if the database can do that. */
-export const relaxed = <Args extends readonly unknown[], Result, Own>(
+/** `changed` of a batched operation knows its arguments only. */
+export interface BatchedOptions<Args extends readonly unknown[]> {
+  readonly changed?: (...args: Args) => string | null;
+  readonly change?: ResponseChange;
+  /** It does not wait for the disk, if the database can do that. */
+  readonly isRelaxed?: true;
+}
+
+/**
+ * A write in one round trip: it writes by `together` only, whose statements are known before the first of them runs. After a
+ * conflict or a broken connection it runs again, and has to find what the attempt before wrote.
+ */
+export const batched = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
-): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run: anyQuery(run), ...UNCHANGED });
+  { changed = () => null, change = 'status', ...options }: BatchedOptions<Args> = {},
+): Operation<Args, Result> => ({
+  isWrite: true,
+  isBatched: true,
+  run: anyQuery(run),
+  changed: (_, ...args) => changed(...args),
+  change,
+  ...options,
+});
+
+/** Runs statements one after the other, all of them or none. The transaction ends with them, if it is not one with others. */
+export const together = async (
+  { db, remote }: Pick<Query, 'db' | 'remote'>,
+  statements: readonly CompiledQuery[],
+): Promise<readonly ExecutionResult[]> => {
+  if (remote !== undefined) return remote.send(statements);
+  const results: ExecutionResult[] = [];
+  for (const statement of statements) {
+    const { rows, numAffectedRows = 0n } = await db.executeQuery(statement);
+    results.push({ rows, changes: Number(numAffectedRows) });
+  }
+  return results;
+};
 
 /** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
 export const write = <Args extends readonly unknown[], Result, Own>(

@@ -39,6 +39,7 @@ describeStores('limits of keys', (open) => {
       expect(await reserve(harness, key, [claimOf(harness)])).toEqual({
         isReserved: true,
         windows: new Map([['tokens/minute/*', { used, ...window }]]),
+        receipt: { keyId: key, reserves: [['tokens/minute/*', expect.any(String), 30]] },
       });
     }
     const refused = { isReserved: false, name: 'tokens/minute/*', window: { used: 90, ...window } };
@@ -132,6 +133,7 @@ describeStores('limits of keys', (open) => {
       windows: new Map([
         ['tokens/minute/*', { used: 30, beganAt: clock.time, resetsAt: clock.time + MINUTE }],
       ]),
+      receipt: expect.anything(),
     });
     expect(await partOf(store, limitStore).settle(old, { 'tokens/minute/*': 1 })).toBe(true);
     expect(await usedOf(harness, key)).toEqual({ 'tokens/minute/*': 30 });

@@ -7,6 +7,8 @@ export interface Forwarder {
   /** From now on nothing gets through, in either direction. */
   pause(): void;
   resume(): void;
+  /** How often a connecting side has sent something, after an answer or as the first. */
+  readonly roundTrips: number;
   /** Cuts all connections. */
   cut(): void;
   close(): Promise<void>;
@@ -15,6 +17,7 @@ export interface Forwarder {
 export const startForwarder = async (toPort: number): Promise<Forwarder> => {
   const sockets = new Set<Socket>();
   let isPaused = false;
+  let roundTrips = 0;
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -24,6 +27,12 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
   const server = createServer((from) => {
     const to = keep(connect(toPort, '127.0.0.1'));
     keep(from);
+    let isAsked = false;
+    from.on('data', () => {
+      if (!isAsked) roundTrips += 1;
+      isAsked = true;
+    });
+    to.on('data', () => (isAsked = false));
     from.pipe(to);
     to.pipe(from);
     if (isPaused) for (const socket of [from, to]) socket.pause();
@@ -39,6 +48,9 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
     resume() {
       isPaused = false;
       for (const socket of sockets) socket.resume();
+    },
+    get roundTrips() {
+      return roundTrips;
     },
     cut() {
       for (const socket of sockets) socket.destroy();

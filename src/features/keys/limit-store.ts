@@ -1,5 +1,7 @@
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
+
 import type { Migration } from '../../store/migrations/migration.ts';
-import { read, relaxed, write, type Query } from '../../store/operation.ts';
+import { batched, read, together, write, type Query } from '../../store/operation.ts';
 import type { StorePart, Sweep, TableNotes } from '../../store/part.ts';
 import { deleteExpired } from '../../store/queries/expressions.ts';
 
@@ -18,9 +20,9 @@ export interface LimitStore {
    * be more than was reserved: then a counter may exceed its limit, and nothing is reserved until the window ends. A window
    * that has ended, or was reset, is not changed. False: it was settled or given back before, or has expired.
    */
-  settle(id: string, used: Readonly<Record<string, number>>): Promise<boolean>;
+  settle(id: string, used: Readonly<Record<string, number>>, receipt?: Receipt): Promise<boolean>;
   /** Lowers the counters by what was reserved. False: as for `settle`. */
-  giveBack(id: string): Promise<boolean>;
+  giveBack(id: string, receipt?: Receipt): Promise<boolean>;
   /** Ends all windows of the key: the next use begins new ones. What runs now is not counted in those. */
   reset(keyId: string): Promise<void>;
   /** The windows of the key that have begun and not ended, by the names of their limits. */
@@ -54,9 +56,20 @@ export interface CounterWindow {
 
 export type Reserved =
   /** The windows by the names of the limits, with what was reserved now. */
-  | { readonly isReserved: true; readonly windows: ReadonlyMap<string, CounterWindow> }
+  | {
+      readonly isReserved: true;
+      readonly windows: ReadonlyMap<string, CounterWindow>;
+      readonly receipt: Receipt;
+    }
   /** The limit with the latest reset of those that have too little left. Its window may be one that has not begun. */
   | { readonly isReserved: false; readonly name: string; readonly window: CounterWindow };
+
+/** What was reserved in which windows. To end a reservation with it saves a round trip: it is not read first. */
+export interface Receipt {
+  readonly keyId: string;
+  /** The name of each limit, the id of its window, and the amount. */
+  readonly reserves: readonly (readonly [name: string, windowId: string, amount: number])[];
+}
 
 /** Numbers about keys, no contents: nothing here is encrypted. */
 const limitTables: Migration = ({ text, byKeyAlone }) => [
@@ -107,27 +120,9 @@ interface LimitTables {
 
 type LimitQuery = Query<LimitTables>;
 
-/** The name of a limit, the id of its window, and the amount. */
-type Reserve = readonly [name: string, windowId: string, amount: number];
-
 const COLUMNS = ['name', 'window_id', 'used', 'began_at', 'resets_at'] as const;
 
 type Counter = Pick<LimitCounterTable, (typeof COLUMNS)[number]>;
-
-/** Always in the same order: two transactions that lock several rows never wait for each other. */
-const locked = async (
-  { db }: LimitQuery,
-  keyId: string,
-  names: readonly string[],
-): Promise<readonly Counter[]> =>
-  db
-    .selectFrom('limit_counters')
-    .select(COLUMNS)
-    .where('key_id', '=', keyId)
-    .where('name', 'in', names)
-    .orderBy('name')
-    .forUpdate()
-    .execute();
 
 const windowOf = ({ used, began_at, resets_at }: Counter): CounterWindow => ({
   used,
@@ -135,104 +130,217 @@ const windowOf = ({ used, began_at, resets_at }: Counter): CounterWindow => ({
   resetsAt: resets_at,
 });
 
+/** Always in the same order: two transactions that lock several rows never wait for each other. */
+const lockCounters = ({ db }: LimitQuery, keyId: string, names: readonly string[]): CompiledQuery<Counter> =>
+  db
+    .selectFrom('limit_counters')
+    .select(COLUMNS)
+    .where('key_id', '=', keyId)
+    .where('name', 'in', names)
+    .orderBy('name')
+    .forUpdate()
+    .compile();
+
+/** The same condition for a counter and a claim in SQL, and here. */
+const LIVE = (now: number): RawBuilder<boolean> =>
+  sql`counter.resets_at > ${now} and counter.resets_at <= claims.resets_at + claims.length_ms`;
+
 const isLive = ({ resets_at }: Counter, { resetsAt, lengthMs }: LimitClaim, now: number): boolean =>
   resets_at > now && resets_at <= resetsAt + lengthMs;
 
-const reserve = async (
-  query: LimitQuery,
-  { id, keyId, expiresAt, limits }: Reservation,
-): Promise<Reserved> => {
-  const { db, now } = query;
+/**
+ * Everything is decided by the database, because another instance may use the key at the same time: one statement locks the
+ * counters, one writes the reservation if all of its claims fit, one raises the counters if it was written.
+ */
+const reserve = async (query: LimitQuery, { limits, ...reservation }: Reservation): Promise<Reserved> => {
   const claims = limits.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const found = await locked(
-    query,
-    keyId,
-    claims.map(({ name }) => name),
+  const asked = { ...reservation, claims };
+  for (let made = false; ; made = true) {
+    if (query.remote?.isFirstAttempt === false) {
+      const earlier = await earlierReservation(query, asked);
+      if (earlier !== null) return earlier;
+    }
+    const [locked, inserted] = await together(query, reserveStatements(query, asked));
+    const rows = (locked?.rows ?? []) as readonly Counter[];
+    const counters = new Map(rows.map((row) => [row.name, row]));
+    if (counters.size === claims.length || made) {
+      return outcomeOf(query, asked, { counters, isReserved: inserted?.rows.length === 1 });
+    }
+    // The first use of a limit: its counter has to be there, so that it can be locked.
+    await together(query, [emptyCounters(query, asked)]);
+  }
+};
+
+type Asked = Omit<Reservation, 'limits'> & {
+  /** In the order of their names. */
+  readonly claims: readonly LimitClaim[];
+};
+
+const reserveStatements = (query: LimitQuery, asked: Asked): readonly CompiledQuery[] => {
+  const { id, keyId, expiresAt, claims } = asked;
+  const { db, now } = query;
+  const rows = claims.map(
+    ({ name, max, amount, resetsAt, lengthMs }) =>
+      sql`(cast(${name} as text), cast(${JSON.stringify(name)} as text), cast(${max} as bigint), cast(${amount} as bigint), cast(${resetsAt} as bigint), cast(${lengthMs} as bigint))`,
   );
-  const byName = new Map(found.map((counter) => [counter.name, counter]));
+  const withClaims = sql`with claims (name, label, most, amount, resets_at, length_ms) as (values ${sql.join(rows)})`;
+  const live = LIVE(now);
+  const insert = sql`
+    ${withClaims},
+    raised (label, window_id, amount, is_within) as (
+      select claims.label, case when ${live} then counter.window_id else cast(${id} as text) end, claims.amount,
+        case when (case when ${live} then counter.used else 0 end) + claims.amount <= claims.most then 1 else 0 end
+      from claims join limit_counters as counter on counter.key_id = ${keyId} and counter.name = claims.name
+    )
+    insert into limit_reservations (id, key_id, expires_at, amounts)
+    select cast(${id} as text), cast(${keyId} as text), cast(${expiresAt} as bigint),
+      '[' || string_agg('[' || label || ',"' || window_id || '",' || amount || ']', ',') || ']'
+    from raised having sum(is_within) = ${claims.length}
+    returning id`;
+  const raise = sql`
+    ${withClaims}
+    update limit_counters as counter set
+      window_id = case when ${live} then counter.window_id else cast(${id} as text) end,
+      used = case when ${live} then counter.used else 0 end + claims.amount,
+      began_at = case when ${live} then counter.began_at else ${now} end,
+      resets_at = case when ${live} then counter.resets_at else claims.resets_at end
+    from claims
+    where counter.key_id = ${keyId} and counter.name = claims.name
+      and exists (select 1 from limit_reservations where id = ${id})`;
+  return [
+    lockCounters(
+      query,
+      keyId,
+      claims.map(({ name }) => name),
+    ),
+    insert.compile(db),
+    raise.compile(db),
+  ];
+};
+
+/** Counters whose window has ended. */
+const emptyCounters = ({ db, now }: LimitQuery, { keyId, claims }: Asked): CompiledQuery =>
+  db
+    .insertInto('limit_counters')
+    .values(
+      claims.map(({ name }) => ({
+        key_id: keyId,
+        name,
+        window_id: '',
+        used: 0,
+        began_at: now,
+        // The clocks of instances differ, and the sweep keeps it for a while.
+        resets_at: now - KEPT_COUNTER_MS / 2,
+      })),
+    )
+    .onConflict((conflict) => conflict.columns(['key_id', 'name']).doNothing())
+    .compile();
+
+/** What the database decided, from the counters as they were locked. */
+const outcomeOf = (
+  { now }: LimitQuery,
+  { id, keyId, claims }: Asked,
+  done: { readonly counters: ReadonlyMap<string, Counter>; readonly isReserved: boolean },
+): Reserved => {
   const raised = claims.map((claim) => {
     const { name, amount, resetsAt } = claim;
-    const counter = byName.get(name);
+    const counter = done.counters.get(name);
     const current =
       counter !== undefined && isLive(counter, claim, now)
         ? counter
         : { name, window_id: id, used: 0, began_at: now, resets_at: resetsAt };
     return { claim, current, next: { ...current, used: current.used + amount } };
   });
+  if (done.isReserved) {
+    return {
+      isReserved: true,
+      windows: new Map(raised.map(({ next }) => [next.name, windowOf(next)])),
+      receipt: {
+        keyId,
+        reserves: raised.map(({ claim, next }) => [next.name, next.window_id, claim.amount]),
+      },
+    };
+  }
   const [refused] = raised
     .filter(({ claim, next }) => next.used > claim.max)
     .toSorted((one, other) => other.current.resets_at - one.current.resets_at);
-  if (refused !== undefined) {
-    return { isReserved: false, name: refused.claim.name, window: windowOf(refused.current) };
-  }
-  const rows = raised.map(({ next }) => ({ key_id: keyId, ...next }));
-  await writeCounters(
-    query,
-    rows.filter(({ name }) => byName.has(name)),
-  );
-  const added = rows.filter(({ name }) => !byName.has(name));
-  // If another transaction adds one of them meanwhile, this one fails and is run again.
-  if (added.length > 0) await db.insertInto('limit_counters').values(added).execute();
-  const amounts: readonly Reserve[] = raised.map(({ claim, next }) => [
-    claim.name,
-    next.window_id,
-    claim.amount,
-  ]);
-  await db
-    .insertInto('limit_reservations')
-    .values({ id, key_id: keyId, expires_at: expiresAt, amounts: JSON.stringify(amounts) })
-    .execute();
-  return {
-    isReserved: true,
-    windows: new Map(raised.map(({ next }) => [next.name, windowOf(next)])),
-  };
+  if (refused === undefined) throw new Error(`a reservation of ${keyId} fits, and was not written`);
+  return { isReserved: false, name: refused.claim.name, window: windowOf(refused.current) };
 };
 
-/** Replaces counters that this transaction has locked. */
-const writeCounters = async ({ db }: LimitQuery, rows: readonly LimitCounterTable[]): Promise<void> => {
-  if (rows.length === 0) return;
-  await db
-    .insertInto('limit_counters')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['key_id', 'name']).doUpdateSet((of) => ({
-        window_id: of.ref('excluded.window_id'),
-        used: of.ref('excluded.used'),
-        began_at: of.ref('excluded.began_at'),
-        resets_at: of.ref('excluded.resets_at'),
-      })),
-    )
-    .execute();
+/** Null: no attempt before this one has written it. */
+const earlierReservation = async (
+  query: LimitQuery,
+  { id, keyId, claims }: Asked,
+): Promise<Reserved | null> => {
+  const receipt = await receiptOf(query, id);
+  if (receipt === null) return null;
+  const windows = await status(query, keyId);
+  const isAsked = new Set(claims.map(({ name }) => name));
+  return { isReserved: true, windows: new Map([...windows].filter(([name]) => isAsked.has(name))), receipt };
 };
 
-/** The row of a reservation is deleted with the change of the counters: that happens once. */
-const end = async (query: LimitQuery, id: string, usedOf: (reserve: Reserve) => number): Promise<boolean> => {
-  const row = await query.db
-    .deleteFrom('limit_reservations')
+/** Null: it was settled, given back, or never made. */
+const receiptOf = async ({ db }: LimitQuery, id: string): Promise<Receipt | null> => {
+  const row = await db
+    .selectFrom('limit_reservations')
+    .select(['key_id', 'amounts'])
     .where('id', '=', id)
-    .returning(['key_id', 'amounts'])
     .executeTakeFirst();
-  if (row === undefined) return false;
-  const reserves = JSON.parse(row.amounts) as readonly Reserve[];
-  const changes = new Map(reserves.map((one) => [one[0], { windowId: one[1], by: usedOf(one) - one[2] }]));
-  const names = [...changes].filter(([, { by }]) => by !== 0).map(([name]) => name);
-  if (names.length === 0) return true;
-  const counters = await locked(query, row.key_id, names);
-  await writeCounters(
-    query,
-    counters.flatMap((counter) => {
-      const change = changes.get(counter.name);
-      if (change === undefined || change.windowId !== counter.window_id) return [];
-      return [{ key_id: row.key_id, ...counter, used: Math.max(0, counter.used + change.by) }];
-    }),
-  );
-  return true;
+  return row === undefined
+    ? null
+    : { keyId: row.key_id, reserves: JSON.parse(row.amounts) as Receipt['reserves'] };
 };
 
-const settle = (query: LimitQuery, id: string, used: Readonly<Record<string, number>>): Promise<boolean> =>
-  end(query, id, ([name, , amount]) => used[name] ?? amount);
+/** The row of a reservation is locked, and deleted with the change of the counters: that happens once. */
+const end = async (
+  query: LimitQuery,
+  id: string,
+  { keyId, reserves }: Receipt,
+  usedOf: (reserve: Receipt['reserves'][number]) => number,
+): Promise<boolean> => {
+  const { db } = query;
+  const changes = reserves.flatMap((one) => {
+    const by = usedOf(one) - one[2];
+    return by === 0 ? [] : [{ name: one[0], windowId: one[1], by }];
+  });
+  const isOpen = sql`exists (select 1 from limit_reservations where id = ${id})`;
+  const change = () => sql`
+    with changes (name, window_id, amount) as (values ${sql.join(
+      changes.map(
+        ({ name, windowId, by }) =>
+          sql`(cast(${name} as text), cast(${windowId} as text), cast(${by} as bigint))`,
+      ),
+    )})
+    update limit_counters as counter
+    set used = case when counter.used + changes.amount > 0 then counter.used + changes.amount else 0 end
+    from changes
+    where counter.key_id = ${keyId} and counter.name = changes.name and counter.window_id = changes.window_id
+      and ${isOpen}`;
+  const lock = () =>
+    db.selectFrom('limit_reservations').select('id').where('id', '=', id).forUpdate().compile();
+  const names = changes.map(({ name }) => name);
+  const results = await together(query, [
+    ...(changes.length === 0 ? [] : [lock(), lockCounters(query, keyId, names), change().compile(db)]),
+    db.deleteFrom('limit_reservations').where('id', '=', id).returning('id').compile(),
+  ]);
+  return results.at(-1)?.rows.length === 1;
+};
 
-const giveBack = (query: LimitQuery, id: string): Promise<boolean> => end(query, id, () => 0);
+const settle = async (
+  query: LimitQuery,
+  id: string,
+  used: Readonly<Record<string, number>>,
+  given?: Receipt,
+): Promise<boolean> => {
+  const receipt = given ?? (await receiptOf(query, id));
+  return receipt !== null && end(query, id, receipt, ([name, , amount]) => used[name] ?? amount);
+};
+
+const giveBack = async (query: LimitQuery, id: string, given?: Receipt): Promise<boolean> => {
+  const receipt = given ?? (await receiptOf(query, id));
+  return receipt !== null && end(query, id, receipt, () => 0);
+};
 
 const reset = async (query: LimitQuery, keyId: string): Promise<void> => {
   const rows = await query.db
@@ -329,12 +437,15 @@ const NOTES: TableNotes<LimitTables> = {
   },
 };
 
+/** What a power cut may undo was used by requests that it ended. */
+const RELAXED = { isRelaxed: true } as const;
+
 export const limitStore: StorePart<LimitStore> = {
   name: 'limits',
   operations: {
-    reserve: relaxed(reserve),
-    settle: relaxed(settle),
-    giveBack: relaxed(giveBack),
+    reserve: batched(reserve, RELAXED),
+    settle: batched(settle, RELAXED),
+    giveBack: batched(giveBack, RELAXED),
     reset: write(reset),
     status: read(status),
   },

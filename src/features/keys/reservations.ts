@@ -1,7 +1,7 @@
 import type { ModelPrice } from '../../canonical/models/prices.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import { WriteQueue } from '../../kit/async/write-queue.ts';
-import type { LimitStore } from './limit-store.ts';
+import type { LimitStore, Receipt } from './limit-store.ts';
 import { isPassing } from '../../turns/insistently.ts';
 import type { KeyLimit } from './key.ts';
 import { claimsOf, limitRefusal, rateHeaders, amountOf, type Expense } from './key-limits.ts';
@@ -43,6 +43,8 @@ const CLOSE_MS = 5_000;
 
 interface Settlement {
   readonly id: string;
+  /** Absent: it may not have been made. */
+  readonly receipt?: Receipt;
   /** What was used of each limit; null: the reservation is given back. */
   readonly amounts: Readonly<Record<string, number>> | null;
 }
@@ -56,7 +58,8 @@ export class Reservations {
     this.#options = options;
     const { store, onUnsettled } = options;
     this.#settlements = new WriteQueue({
-      write: async ([{ id, amounts }]) => (amounts === null ? store.giveBack(id) : store.settle(id, amounts)),
+      write: async ([{ id, amounts, receipt }]) =>
+        amounts === null ? store.giveBack(id, receipt) : store.settle(id, amounts, receipt),
       atOnce: SETTLED_AT_ONCE,
       max: MAX_UNSETTLED,
       retries: (error, failures) => isPassing(error) && failures < MAX_FAILURES,
@@ -70,12 +73,11 @@ export class Reservations {
     const now = ambient.clock.now();
     const id = ambient.ids.mint('reserve');
     const claims = claimsOf(limits, estimate, price, now);
-    const giveBack = (): void => this.#settle({ id, amounts: null });
     const reserved = await store
       .reserve({ id, keyId, expiresAt: now + EXPIRES_MS, limits: claims })
       .catch((error: unknown) => {
         // It may have happened.
-        giveBack();
+        this.#settle({ id, amounts: null });
         throw error;
       });
     if (!reserved.isReserved) {
@@ -85,6 +87,8 @@ export class Reservations {
       if (limit === undefined) throw new Error(`the store refused an unknown limit ${name}`);
       throw limitRefusal(limit, window, { amount, now });
     }
+    const { receipt } = reserved;
+    const giveBack = (): void => this.#settle({ id, receipt, amounts: null });
     if (signal.aborted) {
       giveBack();
       signal.throwIfAborted();
@@ -93,7 +97,7 @@ export class Reservations {
       headers: rateHeaders(limits, reserved.windows, now),
       settle: (spent) => {
         if (spent.turns === 0) giveBack();
-        else this.#settle({ id, amounts: amountsOf(limits, spent, price) });
+        else this.#settle({ id, receipt, amounts: amountsOf(limits, spent, price) });
       },
     };
   }

@@ -1,8 +1,10 @@
-import type { Kysely } from 'kysely';
-import { Client, Pool, types, type ClientBase, type ClientConfig } from 'pg';
+import type { Duplex } from 'node:stream';
+
+import type { CompiledQuery, Kysely } from 'kysely';
+import { Client, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
 
 import { within } from '../../kit/async/wait.ts';
-import { kyselyOn } from '../connection-dialect.ts';
+import { kyselyOn, type ExecutionResult } from '../connection-dialect.ts';
 import type { Tables } from '../tables.ts';
 
 export interface PostgresOptions {
@@ -41,6 +43,8 @@ const configOf = ({
 export const createConnectionPool = (options: PostgresOptions): Pool => {
   const pool = new Pool({
     ...configOf(options),
+    // Statements are sent without waiting for the results of those before them.
+    pipeline: true,
     max: POOL_SIZE,
     idleTimeoutMillis: IDLE_MS,
     allowExitOnIdle: true,
@@ -66,6 +70,54 @@ export const kyselyOf = (client: ClientBase): Kysely<Tables> => {
     });
   known.set(client, made);
   return made;
+};
+
+/**
+ * Sends statements in one message, as a transaction. They are prepared once for a connection: planning takes longer than
+ * running them. So they name their columns: one that selects all of them would fail after a migration.
+ */
+export const sendTogether = async (
+  client: ClientBase,
+  statements: readonly CompiledQuery[],
+): Promise<readonly ExecutionResult[]> => {
+  const stream = streamOf(client);
+  stream.cork();
+  const begun = client.query('begin');
+  const results = statements.map(({ sql: text, parameters }) =>
+    client.query({ name: statementName(text), text, values: parameters.map(storable) }),
+  );
+  const ended = client.query('commit');
+  stream.uncork();
+  // After one that fails, all others do, and nothing is committed. The first one says why.
+  const outcomes = await Promise.allSettled([begun, ...results, ended]);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return Promise.all(
+    results.map(async (result) => {
+      const { rows, rowCount } = await result;
+      return { rows, changes: rowCount ?? 0 };
+    }),
+  );
+};
+
+/** Its types lack it. */
+const streamOf = (client: ClientBase): Duplex =>
+  (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream;
+
+/** Takes a connection out of its pool that waits for an answer. Its end would wait for that, too. */
+export const cutConnection = (client: PoolClient): void => {
+  streamOf(client).destroy();
+  client.release(true);
+};
+
+/** A connection keeps each prepared statement until it ends. */
+const MAX_PREPARED = 500;
+const statementNames = new Map<string, string>();
+
+const statementName = (text: string): string => {
+  const name =
+    statementNames.get(text) ?? (statementNames.size < MAX_PREPARED ? `s${statementNames.size}` : '');
+  if (name !== '') statementNames.set(text, name);
+  return name;
 };
 
 /** PostgreSQL rejects NUL. Contents have none (`Seal`), and no id has one: an id of a client that does is unknown. */

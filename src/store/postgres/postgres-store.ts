@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
 
 import { Slots } from '../../kit/async/limiter.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
@@ -65,18 +65,26 @@ export const openPostgresStore = async (
     const operation = schema.operations.get(name);
     if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
     const now = clock.now();
+    const notify = (responseId: string): RawBuilder<unknown> =>
+      sql`select pg_notify(${CHANNEL}, ${notificationOf(instance, operation.change, responseId)})`;
     const { result, changed } = await transact(
       pool,
       { slots, key: keyOf(args), timeoutMs },
       {
-        isWrite: operation.isWrite,
-        async run(db) {
+        kind: operation.isBatched === true ? 'batch' : operation.isWrite ? 'write' : 'read',
+        async run({ db, send, isFirstAttempt }) {
+          if (operation.isBatched === true) {
+            const announced = operation.changed(null, ...args);
+            const notices = announced === null ? [] : [notify(announced).compile(db)];
+            const remote = {
+              isFirstAttempt,
+              send: (statements: readonly CompiledQuery[]) => send([...statements, ...notices]),
+            };
+            return { result: await operation.run({ db, seal, now, remote }, ...args), changed: announced };
+          }
           const found = await operation.run({ db, seal, now }, ...args);
           const responseId = operation.changed(found, ...args);
-          if (responseId !== null) {
-            const payload = notificationOf(instance, operation.change, responseId);
-            await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
-          }
+          if (responseId !== null) await notify(responseId).execute(db);
           return { result: found, changed: responseId };
         },
       },

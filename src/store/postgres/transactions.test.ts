@@ -25,7 +25,7 @@ it('keys take turns for the connections', async () => {
     transact(
       pool,
       { slots, key: name.slice(0, 1), timeoutMs: 60_000 },
-      { isWrite: false, run: async () => order.push(name) },
+      { kind: 'read', run: async () => order.push(name) },
     ),
   );
   expect(slots.waiting).toBe(4);
@@ -37,7 +37,7 @@ it('keys take turns for the connections', async () => {
 it('gives back a connection that comes too late', async () => {
   const { pool, connected, released } = fakePool();
   const turns = { slots: new Slots(1), key: 'a', timeoutMs: 1 };
-  await expect(transact(pool, turns, { isWrite: false, run: async () => 1 })).rejects.toThrow('database');
+  await expect(transact(pool, turns, { kind: 'read', run: async () => 1 })).rejects.toThrow('database');
   connected();
   await expect.poll(released).toBe(1);
 });

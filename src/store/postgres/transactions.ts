@@ -1,19 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import type { Slots } from '../../kit/async/limiter.ts';
+import type { RemoteDatabase } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
 import type { Tables } from '../tables.ts';
-import { kyselyOf } from './connections.ts';
+import { cutConnection, kyselyOf, sendTogether } from './connections.ts';
 import { isBroken, isConflict, isUnsent, fromPostgresError } from './postgres-errors.ts';
 
 export interface Work<Result> {
-  /** Reads need no transaction. */
-  readonly isWrite: boolean;
-  run(db: Kysely<Tables>): Promise<Result>;
+  /** Reads need no transaction, and batches make their own. */
+  readonly kind: 'read' | 'write' | 'batch';
+  run(connection: Connection): Promise<Result>;
+}
+
+export interface Connection extends RemoteDatabase {
+  readonly db: Kysely<Tables>;
 }
 
 /** Who takes turns for the connections of the pool. */
@@ -37,13 +42,14 @@ interface State {
   /** The connection that is in use. */
   client: PoolClient | null;
   isLate: boolean;
+  attempts: number;
   /** Why the last attempt failed. */
   problem: GatewayError | null;
 }
 
 /**
  * Runs work on a connection of the pool, again after a conflict with another transaction, and again on another connection
- * if one broke before the end of the transaction. All of this ends after the time limit.
+ * if one broke before the end of the transaction, or if it is a batch, which finds what it wrote before. All of this ends after the time limit.
  */
 export const transact = async <Result>(
   pool: Pool,
@@ -53,11 +59,11 @@ export const transact = async <Result>(
   if (slots.waiting >= MAX_WAITING) throw unavailable('too many operations wait for it');
   const late = Promise.withResolvers<never>();
   const waiting = new AbortController();
-  const state: State = { client: null, isLate: false, problem: null };
+  const state: State = { client: null, isLate: false, attempts: 0, problem: null };
   const timer = setTimeout(() => {
     state.isLate = true;
     // The connection is in the middle of something: it cannot be used again.
-    state.client?.release(true);
+    if (state.client !== null) cutConnection(state.client);
     const problem = state.problem ?? unavailable(`it did not answer within ${timeoutMs} ms`);
     waiting.abort(problem);
     late.reject(problem);
@@ -76,14 +82,15 @@ export const transact = async <Result>(
 };
 
 const attempts = async <Result>(attemptInTurn: () => Promise<Result>, state: State): Promise<Result> => {
-  for (let attempt = 1; ; attempt += 1) {
+  for (;;) {
+    state.attempts += 1;
     try {
       return await attemptInTurn();
     } catch (error) {
       state.problem = fromPostgresError(error instanceof Interrupted ? error.cause : error);
-      const isAgain = error instanceof Interrupted && (!error.isConflict || attempt < MAX_ATTEMPTS);
+      const isAgain = error instanceof Interrupted && (!error.isConflict || state.attempts < MAX_ATTEMPTS);
       if (!isAgain || state.isLate) throw state.problem;
-      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS));
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** state.attempts, MAX_PAUSE_MS));
     }
   }
 };
@@ -115,9 +122,14 @@ const attemptOnce = async <Result>(pool: Pool, work: Work<Result>, state: State)
   state.client = client;
   let isUsable = false;
   try {
-    const result = await (work.isWrite
-      ? inTransaction(client, work)
-      : interruptible(work.run(kyselyOf(client))));
+    const connection = {
+      db: kyselyOf(client),
+      send: (statements: readonly CompiledQuery[]) => sendTogether(client, statements),
+      isFirstAttempt: state.attempts === 1,
+    };
+    const result = await (work.kind === 'write'
+      ? inTransaction(client, () => work.run(connection))
+      : interruptible(work.run(connection)));
     isUsable = true;
     return result;
   } catch (error) {
@@ -138,9 +150,12 @@ const giveBack = (client: PoolClient, { isLate }: State, isUsable: boolean): voi
   if (!isLate) client.release(!isUsable);
 };
 
-const inTransaction = async <Result>(client: PoolClient, work: Work<Result>): Promise<Result> => {
-  await interruptible(client.query('begin'));
-  const result = await interruptible(work.run(kyselyOf(client)));
+const inTransaction = async <Result>(client: PoolClient, run: () => Promise<Result>): Promise<Result> => {
+  // The first statement is sent without waiting for it.
+  const begun = client.query('begin');
+  begun.catch(() => undefined);
+  const result = await interruptible(run());
+  await interruptible(begun);
   try {
     await client.query('commit');
   } catch (error) {
