@@ -135,7 +135,10 @@ const STEPS = {
     await warmUp([usual, tight], model);
     return [await admissionCost(100_000), await atOnce(usual, 1_000), await atOnce(tight, 1_000)];
   },
-  storing: ({ proxy }) => storing(proxy),
+  storing: async ({ proxy }, { start, model }) => {
+    const other = await startWithPostgres(start, model);
+    return [...(await storing(proxy, 'SQLite', 1)), ...(await storing(other, 'PostgreSQL', 1.5))];
+  },
   chains: async ({ proxy }, { start, model }) => {
     const cold = await start('proxy without memory', model.baseUrl, coldSettings());
     await warmUp([cold], model);
@@ -156,12 +159,8 @@ const STEPS = {
     return manyChains(few, many);
   },
   limits: async ({ proxy }, { start, model }) => {
-    const postgres = await startPostgres();
-    const other = await start('with PostgreSQL', model.baseUrl, {
-      PROXY_DATABASE_URL: await postgres.createDatabase(),
-    });
-    await warmUp([other], model);
-    return [...(await keyLimits(proxy, 'SQLite', 0.3)), ...(await keyLimits(other, 'PostgreSQL', 1.5))];
+    const other = await startWithPostgres(start, model);
+    return [...(await keyLimits(proxy, 'SQLite', 0.3)), ...(await keyLimits(other, 'PostgreSQL', 0.8))];
   },
   websocket: ({ proxy }) => webSocketConversation(proxy),
   'idle-websockets': async (_, { start, model }) => {
@@ -182,6 +181,14 @@ const STEPS = {
   // Last, because this process is no longer fresh.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
+
+const startWithPostgres = async (start: StepTools['start'], model: BenchModel): Promise<ProxySide> => {
+  const postgres = await startPostgres();
+  const databaseUrl = await postgres.createDatabase();
+  const side = await start('with PostgreSQL', model.baseUrl, { PROXY_DATABASE_URL: databaseUrl });
+  await warmUp([side], model);
+  return side;
+};
 
 const compare = async (sides: Sides, model: BenchModel, goal: Goal): Promise<readonly Row[]> => {
   await warmUp([sides.bare, sides.proxy], model);

@@ -95,7 +95,11 @@ const cpuRow = async (
 const SETTLE_MS = 200;
 
 /** A stored response compared with one that is not. */
-export const storing = async (proxy: ProxySide): Promise<readonly Row[]> => {
+export const storing = async (
+  proxy: ProxySide,
+  database: string,
+  maxEndMs: number,
+): Promise<readonly Row[]> => {
   const rows: Row[] = [];
   for (const [kb, samples] of [
     [1, 150],
@@ -106,9 +110,10 @@ export const storing = async (proxy: ProxySide): Promise<readonly Row[]> => {
       other: () => proxy.send({ input, store: false }),
       ours: () => proxy.send({ input, store: true }),
     };
-    const figure = `${kb} KB: a stored response vs. store: false`;
+    const figure = `${kb} KB: a stored response vs. store: false, ${database}`;
+    const goals = { firstDeltaMs: { maxAddedMs: 1 }, endMs: { maxAddedMs: maxEndMs } };
     rows.push(
-      ...(await rowsOf(figure, runs, samples, { firstDeltaMs: { maxAddedMs: 1 }, endMs: { maxAddedMs: 1 } })),
+      ...(await rowsOf(figure, runs, samples, goals)),
       await cpuRow(figure, { other: proxy, ours: proxy }, runs, { blocks: 4, turns: 60, maxAddedMs: 1 }),
     );
   }

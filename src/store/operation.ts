@@ -19,8 +19,10 @@ export interface Query<Own = unknown> {
 export interface RemoteDatabase {
   /** Sends statements in one message, as a transaction of their own. */
   readonly send: (statements: readonly CompiledQuery[]) => Promise<readonly ExecutionResult[]>;
-  /** False: an attempt before this one conflicted or lost its connection, and may have written. */
+  /** False: an attempt before this one conflicted or lost its connection. */
   readonly isFirstAttempt: boolean;
+  /** It lost its connection: it may have written. */
+  readonly mayHaveWritten: boolean;
 }
 
 /** A method of the store as a value, so that it can run in another thread and again after a conflict. */

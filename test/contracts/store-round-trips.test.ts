@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../src/compose/open-store.ts';
 import { limitStore, type LimitStore } from '../../src/features/keys/limit-store.ts';
 import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
-import type { StateStore } from '../../src/features/state/store/port.ts';
+import type { Onto, StateStore } from '../../src/features/state/store/port.ts';
 import { partOf } from '../../src/store/part.ts';
 import { startForwarder, type Forwarder } from '../support/pausable-forwarder.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -76,4 +76,61 @@ it('a key with five limits makes one before the model and one after it', async (
   ).toEqual([1, 1, 1, 1]);
   const used = [...(await limits.status('k')).values()].map((window) => window.used);
   expect(used).toEqual([1, 2, 0, 9, 3]);
+});
+
+it('what else a request writes makes one', async () => {
+  const chat = { id: 'chat_1', owner: 'alice', model: 'm', createdAt: NOW, expiresAt: LATER };
+  expect(
+    await tripsOf(
+      () => store.chats.add({ ...chat, metadata: { a: 'b' }, body: '{}', messages: '[]' }),
+      () => store.events.append('alice', 'resp_1', { first: 0, last: 3, body: 'events' }, LATER),
+      () => store.memory.put('reasoning', 'key', 'value', LATER),
+      () => store.memory.claim('cache-id', 'key', 'value', LATER),
+    ),
+  ).toEqual([1, 1, 1, 1]);
+  // Any other write waits for its statements, and for its end.
+  expect(await tripsOf(() => store.events.expire('resp_1', LATER))).toEqual([2]);
+});
+
+it('an answer that is stored makes one, wherever it goes', async () => {
+  const response = (id: string, isBackground = false) =>
+    ({ id, status: 'completed', isBackground, createdAt: NOW, expiresAt: LATER, body: '{}' }) as const;
+  const turn = (key: string) => ({ key, body: `["${key}"]`, itemIds: [`msg_${key}`] });
+  const write = (key: string, onto: Onto, more = response(`resp_${key}`)) =>
+    store.turns.commit({ owner: 'alice', onto, turn: turn(key), response: more, expiresAt: LATER });
+  const after = (pos: number) =>
+    ({ kind: 'after', at: { segment: 'seg', pos }, fork: `fork${pos}`, cacheKey: 'c' }) as const;
+  const running = response('resp_background', true);
+  await store.responses.add(
+    { ...running, owner: 'alice', status: 'in_progress' },
+    { instance: 'i', beat: 0 },
+  );
+  await store.conversations.create({
+    id: 'conv_1',
+    owner: 'alice',
+    createdAt: NOW,
+    expiresAt: LATER,
+    body: '{}',
+    cacheKey: 'c',
+    turn: null,
+  });
+  const conversation = { kind: 'conversation', id: 'conv_1' } as const;
+  expect(
+    await tripsOf(
+      () => write('a', { kind: 'new', segment: 'seg', cacheKey: 'c' }),
+      () => write('b', after(0)),
+      () => write('c', after(1), running),
+      () => write('d', { ...conversation, tip: -1 }),
+      // The first one finds that the place is taken.
+      () => write('e', after(0)),
+      () => write('f', { ...conversation, tip: -1 }),
+    ),
+  ).toEqual([1, 1, 1, 1, 2, 3]);
+  const keys = async (segment: string, pos: number) =>
+    (await store.turns.upTo('alice', { segment, pos })).map(({ key }) => key);
+  expect([await keys('seg', 2), await keys('fork0', 0), await keys('conv_1', 1)]).toEqual([
+    ['a', 'b', 'c'],
+    ['a', 'e'],
+    ['d', 'f'],
+  ]);
 });

@@ -156,7 +156,7 @@ const reserve = async (query: LimitQuery, { limits, ...reservation }: Reservatio
   const claims = limits.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const asked = { ...reservation, claims };
   for (let made = false; ; made = true) {
-    if (query.remote?.isFirstAttempt === false) {
+    if (query.remote?.mayHaveWritten === true) {
       const earlier = await earlierReservation(query, asked);
       if (earlier !== null) return earlier;
     }

@@ -302,7 +302,9 @@ const ontoOf = (
   isFailed: boolean,
   { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
 ): Onto => {
-  if (continues?.kind === 'conversation' && !isFailed) return { kind: 'conversation', id: continues.id };
+  if (continues?.kind === 'conversation' && !isFailed) {
+    return { kind: 'conversation', id: continues.id, ...(chain === null ? {} : { tip: chain.at.pos }) };
+  }
   const segment = ids.mint('seg');
   return chain === null || chain.at.pos < 0
     ? { kind: 'new', segment, cacheKey }

@@ -72,12 +72,12 @@ export const openPostgresStore = async (
       { slots, key: keyOf(args), timeoutMs },
       {
         kind: operation.isBatched === true ? 'batch' : operation.isWrite ? 'write' : 'read',
-        async run({ db, send, isFirstAttempt }) {
+        async run({ db, send, ...attempts }) {
           if (operation.isBatched === true) {
             const announced = operation.changed(null, ...args);
             const notices = announced === null ? [] : [notify(announced).compile(db)];
             const remote = {
-              isFirstAttempt,
+              ...attempts,
               send: (statements: readonly CompiledQuery[]) => send([...statements, ...notices]),
             };
             return { result: await operation.run({ db, seal, now, remote }, ...args), changed: announced };

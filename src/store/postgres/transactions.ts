@@ -43,6 +43,7 @@ interface State {
   client: PoolClient | null;
   isLate: boolean;
   attempts: number;
+  isCut: boolean;
   /** Why the last attempt failed. */
   problem: GatewayError | null;
 }
@@ -59,7 +60,7 @@ export const transact = async <Result>(
   if (slots.waiting >= MAX_WAITING) throw unavailable('too many operations wait for it');
   const late = Promise.withResolvers<never>();
   const waiting = new AbortController();
-  const state: State = { client: null, isLate: false, attempts: 0, problem: null };
+  const state: State = { client: null, isLate: false, attempts: 0, isCut: false, problem: null };
   const timer = setTimeout(() => {
     state.isLate = true;
     // The connection is in the middle of something: it cannot be used again.
@@ -89,13 +90,14 @@ const attempts = async <Result>(attemptInTurn: () => Promise<Result>, state: Sta
     } catch (error) {
       state.problem = fromPostgresError(error instanceof Interrupted ? error.cause : error);
       const isAgain = error instanceof Interrupted && (!error.isConflict || state.attempts < MAX_ATTEMPTS);
+      state.isCut ||= isBroken(error instanceof Interrupted ? error.cause : error);
       if (!isAgain || state.isLate) throw state.problem;
       await sleep(Math.min(FIRST_PAUSE_MS * 2 ** state.attempts, MAX_PAUSE_MS));
     }
   }
 };
 
-/** The work has had no effect, and may be done again. */
+/** The work may be done again: it has had no effect, or finds what it wrote. */
 class Interrupted extends Error {
   readonly isConflict: boolean;
 
@@ -126,6 +128,7 @@ const attemptOnce = async <Result>(pool: Pool, work: Work<Result>, state: State)
       db: kyselyOf(client),
       send: (statements: readonly CompiledQuery[]) => sendTogether(client, statements),
       isFirstAttempt: state.attempts === 1,
+      mayHaveWritten: state.isCut,
     };
     const result = await (work.kind === 'write'
       ? inTransaction(client, () => work.run(connection))

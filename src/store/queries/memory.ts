@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import type { Migration } from '../migrations/migration.ts';
-import { read, write, type Query } from '../operation.ts';
+import { batched, read, together, write, type Query } from '../operation.ts';
 import type { StorePart, TableNotes } from '../part.ts';
 import type { Place } from '../seal.ts';
 import type { MemoryKind, MemoryStore } from '../store.ts';
@@ -30,44 +30,52 @@ const get = async (
 };
 
 const put = async (
-  { db, seal }: Query,
+  query: Query,
   kind: MemoryKind,
   key: string,
   value: string,
   expiresAt: number,
 ): Promise<void> => {
-  await db
-    .insertInto('memory')
-    .values({ kind, key, value: seal.close(placeOf(kind, key), value), expires_at: expiresAt })
-    .onConflict((conflict) =>
-      conflict.columns(['kind', 'key']).doUpdateSet((of) => ({
-        value: of.ref('excluded.value'),
-        expires_at: of.ref('excluded.expires_at'),
-      })),
-    )
-    .execute();
+  const { db, seal } = query;
+  const row = { kind, key, value: seal.close(placeOf(kind, key), value), expires_at: expiresAt };
+  await together(query, [
+    db
+      .insertInto('memory')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(['kind', 'key']).doUpdateSet((of) => ({
+          value: of.ref('excluded.value'),
+          expires_at: of.ref('excluded.expires_at'),
+        })),
+      )
+      .compile(),
+  ]);
 };
 
 const claim = async (
-  { db, seal, now }: Query,
+  query: Query,
   kind: MemoryKind,
   key: string,
   value: string,
   expiresAt: number,
 ): Promise<string> => {
+  const { db, seal, now } = query;
   const place = placeOf(kind, key);
-  const { value: kept } = await db
-    .insertInto('memory')
-    .values({ kind, key, value: seal.close(place, value), expires_at: expiresAt })
-    .onConflict((conflict) =>
-      conflict.columns(['kind', 'key']).doUpdateSet((of) => ({
-        value: sql<string>`case when ${of.ref('memory.expires_at')} > ${now} then ${of.ref('memory.value')} else ${of.ref('excluded.value')} end`,
-        expires_at: atLeast('memory.expires_at', expiresAt),
-      })),
-    )
-    .returning('value')
-    .executeTakeFirstOrThrow();
-  return seal.open(place, kept);
+  const [claimed] = await together(query, [
+    db
+      .insertInto('memory')
+      .values({ kind, key, value: seal.close(place, value), expires_at: expiresAt })
+      .onConflict((conflict) =>
+        conflict.columns(['kind', 'key']).doUpdateSet((of) => ({
+          value: sql<string>`case when ${of.ref('memory.expires_at')} > ${now} then ${of.ref('memory.value')} else ${of.ref('excluded.value')} end`,
+          expires_at: atLeast('memory.expires_at', expiresAt),
+        })),
+      )
+      .returning('value')
+      .compile(),
+  ]);
+  const [kept] = (claimed?.rows ?? []) as readonly Pick<MemoryTable, 'value'>[];
+  return seal.open(place, kept?.value);
 };
 
 const drop = async ({ db }: Query, kind: MemoryKind, keys: readonly string[]): Promise<void> => {
@@ -126,7 +134,7 @@ const NOTES: TableNotes<{ memory: MemoryTable }> = {
 
 export const memoryStore: StorePart<MemoryStore> = {
   name: 'memory',
-  operations: { get: read(get), put: write(put), claim: write(claim), drop: write(drop) },
+  operations: { get: read(get), put: batched(put), claim: batched(claim), drop: write(drop) },
   migrations: { 1: memoryTable },
   tables: NOTES,
   status: { memory: { after: 'events', text: (rows) => `${rows['memory']} values` } },

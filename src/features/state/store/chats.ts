@@ -1,6 +1,6 @@
-import type { Selectable } from 'kysely';
+import type { CompiledQuery, Selectable } from 'kysely';
 
-import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import { batched, read, together, write, type OperationsOf } from '../../../store/operation.ts';
 import type { Place } from '../../../store/seal.ts';
 import type { ChatRow, ChatStore } from './port.ts';
 import type { ChatTable, StateQuery } from './tables.ts';
@@ -27,34 +27,37 @@ const toChat = (query: StateQuery, row: Selectable<ChatTable>): ChatRow => ({
   messages: query.seal.open(placeOf('messages', row), row.messages),
 });
 
-const insertMetadata = async (
+const metadataStatements = (
   { db, seal }: StateQuery,
   row: { readonly owner: string; readonly id: string; readonly metadata: ChatRow['metadata'] },
-): Promise<void> => {
+): readonly CompiledQuery[] => {
   const pairs = Object.entries(row.metadata).map(([key, value]) => ({
     owner: row.owner,
     pair: seal.digest(pairText(key, value)),
     chat_id: row.id,
   }));
-  if (pairs.length > 0) await db.insertInto('chat_metadata').values(pairs).execute();
+  return pairs.length === 0 ? [] : [db.insertInto('chat_metadata').values(pairs).compile()];
 };
 
 const add = async (query: StateQuery, row: Parameters<ChatStore['add']>[0]): Promise<void> => {
-  const { db, seal } = query;
-  await db
-    .insertInto('chat_completions')
-    .values({
-      id: row.id,
-      owner: row.owner,
-      model: row.model,
-      created_at: row.createdAt,
-      expires_at: row.expiresAt,
-      metadata: seal.close(placeOf('metadata', row), JSON.stringify(row.metadata)),
-      body: seal.close(placeOf('body', row), row.body),
-      messages: seal.close(placeOf('messages', row), row.messages),
-    })
-    .execute();
-  await insertMetadata(query, row);
+  const { db, seal, remote } = query;
+  if (remote?.mayHaveWritten === true && (await find(query, row.owner, row.id)) !== null) return;
+  await together(query, [
+    db
+      .insertInto('chat_completions')
+      .values({
+        id: row.id,
+        owner: row.owner,
+        model: row.model,
+        created_at: row.createdAt,
+        expires_at: row.expiresAt,
+        metadata: seal.close(placeOf('metadata', row), JSON.stringify(row.metadata)),
+        body: seal.close(placeOf('body', row), row.body),
+        messages: seal.close(placeOf('messages', row), row.messages),
+      })
+      .compile(),
+    ...metadataStatements(query, row),
+  ]);
 };
 
 const find = async (query: StateQuery, owner: string, id: string): Promise<ChatRow | null> => {
@@ -124,7 +127,8 @@ const update = async (
     .executeTakeFirst();
   if (row === undefined) return null;
   await db.deleteFrom('chat_metadata').where('chat_id', '=', id).execute();
-  await insertMetadata(query, { owner, id, metadata });
+  for (const statement of metadataStatements(query, { owner, id, metadata }))
+    await db.executeQuery(statement);
   return toChat(query, row);
 };
 
@@ -139,7 +143,7 @@ const remove = async ({ db, now }: StateQuery, owner: string, id: string): Promi
 };
 
 export const chatOperations: OperationsOf<ChatStore> = {
-  add: write(add),
+  add: batched(add),
   find: read(find),
   list: read(list),
   update: write(update),

@@ -1,41 +1,236 @@
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
+
 import type { Onto, Position, TurnStore } from './port.ts';
 import { atLeast } from '../../../store/queries/expressions.ts';
-import { closeResponse, endBackground } from './response-rows.ts';
-import { cacheKeyPlace, lockSegment } from './segments.ts';
-import { insertTurn } from './turn-rows.ts';
+import { together } from '../../../store/operation.ts';
+import type { Sealed } from '../../../store/tables.ts';
+import { responsePlace, RUNNING } from './response-rows.ts';
+import { cacheKeyPlace } from './segments.ts';
+import { indexedIds, turnPlace } from './turn-rows.ts';
 import type { StateQuery } from './tables.ts';
 
 type Write = Parameters<TurnStore['commit']>[0];
 
-/** Where a turn goes. */
-interface Target extends Position {
-  /** The segment to be made; null: it exists. */
-  readonly newSegment: { readonly from: Position | null; readonly cacheKey: string } | null;
-  readonly charsBefore: number;
-}
-
 /**
- * Locks the segment before it writes anything, so nothing has to be undone if it returns null. A repeated write, after one
- * whose end the caller did not learn, finds the turn by its key.
+ * Every statement does something only if the one before it did, so nothing has to be undone if this returns null. A repeated
+ * write, after one whose end the caller did not learn, finds the turn by its key.
  */
 export const commitTurn = async (query: StateQuery, write: Write): Promise<Position | null> => {
-  const { owner, onto, turn, response, expiresAt } = write;
-  const earlier = await positionOf(query, owner, turn.key);
-  if (earlier !== null) return earlier;
-  const target = await findTarget(query, owner, onto);
-  if (target === null) return null;
-  const at = { segment: target.segment, pos: target.pos };
-  if (response?.isBackground === true && !(await endBackground(query, owner, response, at))) return null;
-  await writeSegment(query, owner, target, Math.max(expiresAt, response?.expiresAt ?? 0));
-  const { charsBefore } = target;
-  await insertTurn(query, owner, at, { ...turn, responseId: response?.id ?? null, charsBefore });
-  if (response !== null && !response.isBackground) {
-    await query.db
-      .insertInto('responses')
-      .values(closeResponse(query, { ...response, owner, position: at }))
-      .execute();
+  const { owner, onto, turn, response } = write;
+  // A round trip that is needed only if a statement below failed, because the turn is there.
+  if (query.remote?.isFirstAttempt !== true) {
+    const earlier = await positionOf(query, owner, turn.key);
+    if (earlier !== null) return earlier;
   }
-  return at;
+  const commit: Commit = {
+    ...write,
+    responseBody: response === null ? '' : query.seal.close(responsePlace(owner, response.id), response.body),
+  };
+  if (onto.kind === 'conversation') return writeAtEnd(query, commit, onto);
+  const { cacheKey } = onto;
+  if (onto.kind === 'new') {
+    return writeAt(query, commit, { kind: 'new', at: { segment: onto.segment, pos: 0 }, cacheKey });
+  }
+  const { at: from, fork } = onto;
+  const next = { segment: from.segment, pos: from.pos + 1 };
+  return (
+    (await writeAt(query, commit, { kind: 'chain', at: next })) ??
+    writeAt(query, commit, { kind: 'fork', at: { segment: fork, pos: 0 }, from, cacheKey })
+  );
+};
+
+/** Each attempt that fails found that another writer has added a turn. */
+const writeAtEnd = async (
+  query: StateQuery,
+  commit: Commit,
+  { id, tip: known }: Extract<Onto, { readonly kind: 'conversation' }>,
+): Promise<Position | null> => {
+  let tip = known ?? (await tipOf(query, commit.owner, id));
+  while (tip !== null) {
+    const at = await writeAt(query, commit, { kind: 'conversation', at: { segment: id, pos: tip + 1 } });
+    if (at !== null) return at;
+    const now = await tipOf(query, commit.owner, id);
+    if (now === tip) return null;
+    tip = now;
+  }
+  return null;
+};
+
+interface Commit extends Write {
+  /** Sealed. */
+  readonly responseBody: Sealed;
+}
+
+/** Where a turn goes, if that place is still free. */
+type Target =
+  | { readonly kind: 'new'; readonly at: Position; readonly cacheKey: string }
+  | { readonly kind: 'fork'; readonly at: Position; readonly from: Position; readonly cacheKey: string }
+  | { readonly kind: 'chain' | 'conversation'; readonly at: Position };
+
+/** Null: it is not free, or the response does not run any more. */
+const writeAt = async (query: StateQuery, commit: Commit, target: Target): Promise<Position | null> => {
+  const locks = lockStatements(query, commit, target);
+  const results = await together(query, [
+    ...locks,
+    segmentStatement(query, commit, target),
+    turnStatement(query, commit, target),
+    ...itemStatements(query, commit),
+    ...responseStatements(query, commit),
+  ]);
+  return results[locks.length + 1]?.rows.length === 1 ? target.at : null;
+};
+
+/** Segments are locked before responses everywhere, so that two writers never wait for each other. */
+const lockStatements = (
+  { db }: StateQuery,
+  { owner, response }: Commit,
+  target: Target,
+): readonly CompiledQuery[] => {
+  const isBackground = response?.isBackground === true;
+  const segment = target.kind === 'fork' ? target.from.segment : target.at.segment;
+  return [
+    // A statement that changes the segment locks it anyway.
+    ...(target.kind === 'fork' || (isBackground && target.kind !== 'new')
+      ? [db.selectFrom('segments').select('id').where('id', '=', segment).forUpdate().compile()]
+      : []),
+    ...(isBackground
+      ? [
+          db
+            .selectFrom('responses')
+            .select('id')
+            .where('id', '=', response.id)
+            .where('owner', '=', owner)
+            .forUpdate()
+            .compile(),
+        ]
+      : []),
+  ];
+};
+
+/** A background response may have been cancelled, or given up as lost. */
+const stillRuns = ({ now }: StateQuery, { owner, response }: Commit): RawBuilder<boolean> =>
+  response?.isBackground === true
+    ? sql`exists (
+        select 1 from responses
+        where id = ${response.id} and owner = ${owner} and status in (${sql.join(RUNNING)}) and expires_at > ${now}
+      )`
+    : sql`1 = 1`;
+
+const segmentStatement = (query: StateQuery, commit: Commit, target: Target): CompiledQuery =>
+  target.kind === 'new' || target.kind === 'fork'
+    ? newSegment(query, commit, target)
+    : longerSegment(query, commit, target);
+
+const lastExpiry = ({ expiresAt, response }: Commit): number => Math.max(expiresAt, response?.expiresAt ?? 0);
+
+const longerSegment = (query: StateQuery, commit: Commit, { kind, at }: Target): CompiledQuery => {
+  const { db, now } = query;
+  const expiresAt = lastExpiry(commit);
+  return (
+    db
+      .updateTable('segments')
+      .set({
+        tip: at.pos,
+        updated_at: now,
+        expires_at: atLeast('expires_at', expiresAt),
+        sweep_at: atLeast('sweep_at', expiresAt),
+      })
+      .where('id', '=', at.segment)
+      .where('owner', '=', commit.owner)
+      .where('tip', '=', at.pos - 1)
+      // What continues a response of a conversation is not a part of that conversation.
+      .where('kind', '=', kind === 'conversation' ? kind : 'chain')
+      .$if(kind === 'conversation', (known) => known.where('expires_at', '>', now))
+      .where(stillRuns(query, commit))
+      .compile()
+  );
+};
+
+const newSegment = (
+  query: StateQuery,
+  commit: Commit,
+  target: Extract<Target, { readonly cacheKey: string }>,
+): CompiledQuery => {
+  const { db, seal, now } = query;
+  const { owner } = commit;
+  const { segment, pos } = target.at;
+  const from = target.kind === 'fork' ? target.from : null;
+  const isFromThere =
+    from === null
+      ? sql``
+      : sql`and exists (
+          select 1 from segments where id = ${from.segment} and owner = ${owner} and tip >= ${from.pos}
+        )`;
+  const cacheKey = seal.close(cacheKeyPlace(owner, segment), target.cacheKey);
+  const expiresAt = lastExpiry(commit);
+  return sql`
+    insert into segments (
+      id, owner, kind, from_segment, from_pos, tip, cache_key, created_at, updated_at, expires_at, sweep_at
+    )
+    select cast(${segment} as text), cast(${owner} as text), 'chain', cast(${from?.segment ?? null} as text),
+      cast(${from?.pos ?? null} as integer), cast(${pos} as integer), cast(${cacheKey} as text),
+      cast(${now} as bigint), cast(${now} as bigint), cast(${expiresAt} as bigint), cast(${expiresAt} as bigint)
+    where ${stillRuns(query, commit)} ${isFromThere}`.compile(db);
+};
+
+/** The turn before it, whose total goes on. */
+const beforeOf = (target: Target): Position | null => {
+  if (target.kind === 'new') return null;
+  return target.kind === 'fork' ? target.from : { segment: target.at.segment, pos: target.at.pos - 1 };
+};
+
+/** If the segment has got this tip, but not by the statement before, another writer's turn is there. */
+const turnStatement = (
+  { db, seal }: StateQuery,
+  { owner, turn, response }: Commit,
+  target: Target,
+): CompiledQuery => {
+  const { segment, pos } = target.at;
+  const before = beforeOf(target);
+  const charsBefore =
+    before === null
+      ? sql`0`
+      : sql`coalesce((
+          select total_chars from turns where segment_id = ${before.segment} and pos = ${before.pos}
+        ), 0)`;
+  return sql`
+    insert into turns (segment_id, pos, key, owner, response_id, total_chars, body)
+    select cast(${segment} as text), cast(${pos} as integer), cast(${turn.key} as text), cast(${owner} as text),
+      cast(${response?.id ?? null} as text), ${charsBefore} + cast(${turn.body.length} as bigint),
+      cast(${seal.close(turnPlace(owner, target.at), turn.body)} as text)
+    where exists (select 1 from segments where id = ${segment} and owner = ${owner} and tip = ${pos})
+      and not exists (select 1 from turns where segment_id = ${segment} and pos = ${pos})
+    returning pos`.compile(db);
+};
+
+const itemStatements = ({ db }: StateQuery, { owner, turn }: Commit): readonly CompiledQuery[] =>
+  indexedIds(turn).map((ids) =>
+    sql`
+      with items (id) as (values ${sql.join(ids.map((id) => sql`(cast(${id} as text))`))})
+      insert into item_index (owner, id, segment_id, pos)
+      select turns.owner, items.id, turns.segment_id, turns.pos
+      from turns cross join items where turns.key = ${turn.key} and turns.owner = ${owner}
+      on conflict (owner, id) do update set segment_id = excluded.segment_id, pos = excluded.pos`.compile(db),
+  );
+
+const responseStatements = (
+  { db }: StateQuery,
+  { owner, turn, response, responseBody }: Commit,
+): readonly CompiledQuery[] => {
+  if (response === null) return [];
+  const { id, status, createdAt, expiresAt } = response;
+  const ofTurn = sql`turns.key = ${turn.key} and turns.owner = ${owner}`;
+  const statement = response.isBackground
+    ? sql`
+        update responses set status = ${status}, segment_id = turns.segment_id, pos = turns.pos,
+          lease_by = null, lease_beat = null, expires_at = ${expiresAt}, body = ${responseBody}
+        from turns where responses.id = ${id} and responses.owner = ${owner} and ${ofTurn}`
+    : sql`
+        insert into responses (id, owner, segment_id, pos, status, is_background, created_at, expires_at, body)
+        select cast(${id} as text), turns.owner, turns.segment_id, turns.pos, cast(${status} as text), 0,
+          cast(${createdAt} as bigint), cast(${expiresAt} as bigint), cast(${responseBody} as text)
+        from turns where ${ofTurn}`;
+  return [statement.compile(db)];
 };
 
 const positionOf = async ({ db }: StateQuery, owner: string, key: string): Promise<Position | null> => {
@@ -48,72 +243,15 @@ const positionOf = async ({ db }: StateQuery, owner: string, key: string): Promi
   return row === undefined ? null : { segment: row.segment_id, pos: row.pos };
 };
 
-/** Null: what the turn is to follow does not exist any more. */
-const findTarget = async (query: StateQuery, owner: string, onto: Onto): Promise<Target | null> => {
-  if (onto.kind === 'new') {
-    const newSegment = { from: null, cacheKey: onto.cacheKey };
-    return { segment: onto.segment, pos: 0, newSegment, charsBefore: 0 };
-  }
-  const id = onto.kind === 'after' ? onto.at.segment : onto.id;
-  const segment = await lockSegment(query, owner, id);
-  if (segment === null) return null;
-  if (onto.kind === 'conversation') {
-    if (segment.kind !== 'conversation' || segment.expires_at <= query.now) return null;
-    const charsBefore = await charsUpTo(query, { segment: id, pos: segment.tip });
-    return { segment: id, pos: segment.tip + 1, newSegment: null, charsBefore };
-  }
-  const { at, fork, cacheKey } = onto;
-  if (segment.tip < at.pos) return null;
-  const charsBefore = await charsUpTo(query, at);
-  // What continues a response of a conversation is not a part of that conversation.
-  return segment.kind === 'chain' && segment.tip === at.pos
-    ? { segment: id, pos: at.pos + 1, newSegment: null, charsBefore }
-    : { segment: fork, pos: 0, newSegment: { from: at, cacheKey }, charsBefore };
-};
-
-const charsUpTo = async ({ db }: StateQuery, { segment, pos }: Position): Promise<number> => {
+/** Null: the conversation does not exist any more. */
+const tipOf = async ({ db, now }: StateQuery, owner: string, id: string): Promise<number | null> => {
   const row = await db
-    .selectFrom('turns')
-    .select('total_chars')
-    .where('segment_id', '=', segment)
-    .where('pos', '=', pos)
+    .selectFrom('segments')
+    .select('tip')
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('kind', '=', 'conversation')
+    .where('expires_at', '>', now)
     .executeTakeFirst();
-  return row?.total_chars ?? 0;
-};
-
-const writeSegment = async (
-  { db, seal, now }: StateQuery,
-  owner: string,
-  { segment, pos, newSegment }: Target,
-  expiresAt: number,
-): Promise<void> => {
-  if (newSegment === null) {
-    await db
-      .updateTable('segments')
-      .set({
-        tip: pos,
-        updated_at: now,
-        expires_at: atLeast('expires_at', expiresAt),
-        sweep_at: atLeast('sweep_at', expiresAt),
-      })
-      .where('id', '=', segment)
-      .execute();
-    return;
-  }
-  await db
-    .insertInto('segments')
-    .values({
-      id: segment,
-      owner,
-      kind: 'chain',
-      from_segment: newSegment.from?.segment ?? null,
-      from_pos: newSegment.from?.pos ?? null,
-      tip: pos,
-      cache_key: seal.close(cacheKeyPlace(owner, segment), newSegment.cacheKey),
-      created_at: now,
-      updated_at: now,
-      expires_at: expiresAt,
-      sweep_at: expiresAt,
-    })
-    .execute();
+  return row?.tip ?? null;
 };

@@ -1,4 +1,4 @@
-import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import { batched, read, together, write, type OperationsOf } from '../../../store/operation.ts';
 import type { Place } from '../../../store/seal.ts';
 import type { EventBatch, EventStore } from './port.ts';
 import type { StateQuery } from './tables.ts';
@@ -10,27 +10,31 @@ const placeOf = (responseId: string, first: number): Place => ({
 
 /** A repeated write, after one whose end the caller did not learn, changes nothing. */
 const append = async (
-  { db, seal }: StateQuery,
+  query: StateQuery,
   owner: string,
   responseId: string,
   { first, last, body }: EventBatch,
   expiresAt: number,
 ): Promise<void> => {
+  const { db, seal } = query;
   const place = placeOf(responseId, first);
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('run_events')
-    .values({
-      response_id: responseId,
-      owner,
-      first,
-      last,
-      chars: body.length,
-      expires_at: expiresAt,
-      body: seal.close(place, body),
-    })
-    .onConflict((conflict) => conflict.columns(['response_id', 'first']).doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows !== 0n) return;
+  const [inserted] = await together(query, [
+    db
+      .insertInto('run_events')
+      .values({
+        response_id: responseId,
+        owner,
+        first,
+        last,
+        chars: body.length,
+        expires_at: expiresAt,
+        body: seal.close(place, body),
+      })
+      .onConflict((conflict) => conflict.columns(['response_id', 'first']).doNothing())
+      .returning('first')
+      .compile(),
+  ]);
+  if (inserted?.rows.length === 1) return;
   const stored = await db
     .selectFrom('run_events')
     .select(['last', 'body'])
@@ -86,7 +90,7 @@ const expire = async ({ db }: StateQuery, responseId: string, expiresAt: number)
 };
 
 export const eventOperations: OperationsOf<EventStore> = {
-  append: write(append, (_, _owner, responseId) => responseId, 'events'),
+  append: batched(append, { changed: (_owner, responseId) => responseId, change: 'events' }),
   after: read(after),
   expire: write(expire),
 };

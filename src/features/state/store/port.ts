@@ -46,8 +46,8 @@ export type Onto =
    * the turn begins the segment `fork`, which copies nothing.
    */
   | { readonly kind: 'after'; readonly at: Position; readonly fork: string; readonly cacheKey: string }
-  /** At the end of a conversation, whatever that is by now. */
-  | { readonly kind: 'conversation'; readonly id: string };
+  /** At the end of a conversation, whatever that is by now. `tip`: what it probably is, which saves a round trip. */
+  | { readonly kind: 'conversation'; readonly id: string; readonly tip?: number };
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 

@@ -40,29 +40,3 @@ export const closeResponse = ({ seal }: StateQuery, row: ResponseRow): Insertabl
   expires_at: row.expiresAt,
   body: seal.close(responsePlace(row.owner, row.id), row.body),
 });
-
-/** Ends a running background response at its turn. False: it does not run any more. */
-export const endBackground = async (
-  { db, seal, now }: StateQuery,
-  owner: string,
-  response: Omit<ResponseRow, 'owner' | 'position'>,
-  at: Position,
-): Promise<boolean> => {
-  const result = await db
-    .updateTable('responses')
-    .set({
-      status: response.status,
-      segment_id: at.segment,
-      pos: at.pos,
-      lease_by: null,
-      lease_beat: null,
-      expires_at: response.expiresAt,
-      body: seal.close(responsePlace(owner, response.id), response.body),
-    })
-    .where('id', '=', response.id)
-    .where('owner', '=', owner)
-    .where('status', 'in', RUNNING)
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
-};

@@ -35,6 +35,14 @@ export const toTurn = ({ seal }: StateQuery, row: Stored): TurnRow => {
 const MAX_ITEM_ID_CHARS = 512;
 const ITEMS_AT_ONCE = 500;
 
+/** The ids by which its items are found, in parts for a statement each. */
+export const indexedIds = ({ itemIds }: NewTurn): readonly (readonly string[])[] => {
+  const ids = [...new Set(itemIds)].filter((id) => id.length <= MAX_ITEM_ID_CHARS);
+  return Array.from({ length: Math.ceil(ids.length / ITEMS_AT_ONCE) }, (_, part) =>
+    ids.slice(part * ITEMS_AT_ONCE, (part + 1) * ITEMS_AT_ONCE),
+  );
+};
+
 /** Writes a turn at a position that is free. */
 export const insertTurn = async (
   query: StateQuery,
@@ -55,15 +63,10 @@ export const insertTurn = async (
       body: seal.close(turnPlace(owner, at), turn.body),
     })
     .execute();
-  const ids = [...new Set(turn.itemIds)].filter((id) => id.length <= MAX_ITEM_ID_CHARS);
-  for (let from = 0; from < ids.length; from += ITEMS_AT_ONCE) {
+  for (const ids of indexedIds(turn)) {
     await db
       .insertInto('item_index')
-      .values(
-        ids
-          .slice(from, from + ITEMS_AT_ONCE)
-          .map((id) => ({ owner, id, segment_id: at.segment, pos: at.pos })),
-      )
+      .values(ids.map((id) => ({ owner, id, segment_id: at.segment, pos: at.pos })))
       .onConflict((conflict) =>
         conflict.columns(['owner', 'id']).doUpdateSet((of) => ({
           segment_id: of.ref('excluded.segment_id'),

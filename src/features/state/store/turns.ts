@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { append } from '../../../kit/collections/lists.ts';
-import { read, write, type OperationsOf } from '../../../store/operation.ts';
+import { batched, read, write, type OperationsOf } from '../../../store/operation.ts';
 import type { Position, TurnRow, TurnStore } from './port.ts';
 import { BODY_BYTES, firstWithin } from './body-sizes.ts';
 import { commitTurn } from './commit-turn.ts';
@@ -174,7 +174,10 @@ const rewrite = async (query: StateQuery, owner: string, turn: TurnRow, body: st
 };
 
 export const turnOperations: OperationsOf<TurnStore> = {
-  commit: write(commitTurn, (position, { response }) => (position === null ? null : (response?.id ?? null))),
+  commit: batched(commitTurn, {
+    // No one can wait for another response: it is unknown until now.
+    changed: ({ response }) => (response?.isBackground === true ? response.id : null),
+  }),
   size: read(size),
   upTo: read(upTo),
   cacheKey: read(cacheKey),
