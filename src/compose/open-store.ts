@@ -122,6 +122,7 @@ export const openConfiguredStore = ({ state }: Config, hooks: StoreHooks = {}): 
     file: storeFile(state),
     keys: state.keys,
     timeoutMs: state.timeoutMs,
+    sync: state.sync,
     clock: systemAmbient.clock,
     ...hooks,
   });

@@ -49,6 +49,13 @@ export const STATE_SETTINGS = {
     description:
       'How long an operation of the database may take, including its wait for earlier ones, before the request fails with `store_unavailable`.',
   }),
+  PROXY_STORE_SYNC: tuning({
+    at: 'state.sync',
+    type: oneOf(['full', 'normal']),
+    default: 'full',
+    description:
+      'Whether the SQLite file survives a power failure without a loss. With `full` an answer that is stored waits until the disk has it. With `normal` it does not wait, and a power failure may undo the last seconds; the file stays intact, and the end of the process, also by `kill -9`, loses nothing. PostgreSQL has its own setting for this, `synchronous_commit`.',
+  }),
   PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: tuning({
     at: 'load.backgroundQueueTimeoutMs',
     type: wholeNumber(1, MAX_TIMER_MS, 'ms'),

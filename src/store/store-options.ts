@@ -13,6 +13,9 @@ export interface DatabaseOptions {
   readonly schema: StoreSchema;
 }
 
+/** Whether a write to the SQLite file waits until the disk has it (`full`), or a power failure may undo it. */
+export type StoreSync = 'full' | 'normal';
+
 /** What is reported while a store is open. */
 export interface StoreHooks {
   /** Called for every operation that has ended: `null` if it succeeded. For metrics and logs. */
@@ -24,6 +27,8 @@ export interface StoreHooks {
 export interface StoreOptions extends DatabaseOptions, StoreHooks {
   /** For each operation, including its wait for earlier ones. */
   readonly timeoutMs: number;
+  /** `full` by default. */
+  readonly sync?: StoreSync;
   /** The module of the thread that has the SQLite file open. It calls `serveFile` with the same schema. */
   readonly thread: URL;
 }

@@ -71,6 +71,7 @@ export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
     requestLogRows: 10_000,
     requestLogDays: 7,
     timeoutMs: 5_000,
+    sync: 'full',
     conversationWaitMs: 10_000,
     backgroundResume: 'off',
   },

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { keyOf } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
+import type { StoreSync } from '../store-options.ts';
 import {
   errorOf,
   type FromThread,
@@ -17,6 +18,7 @@ export interface DatabaseThreadOptions {
   readonly keys: readonly string[];
   /** For each operation, including its wait. */
   readonly timeoutMs: number;
+  readonly sync: StoreSync;
   readonly now: () => number;
   /** The thread ended by itself, and when another one is ready. */
   readonly onLost: (reason: string) => void;
@@ -128,9 +130,9 @@ export class DatabaseThread {
 
   /** `onOpen` gets what is wrong, or null. Only the first start of all has one. */
   #start(onOpen: ((problem: string | null) => void) | null): void {
-    const { module, file, keys, timeoutMs, now } = this.#options;
+    const { module, file, keys, timeoutMs, sync, now } = this.#options;
     const worker = new Worker(module, {
-      workerData: { file, keys, busyMs: timeoutMs, now: now() } satisfies SqliteThreadSettings,
+      workerData: { file, keys, busyMs: timeoutMs, sync, now: now() } satisfies SqliteThreadSettings,
       // It needs no variables. Node 22 warns about its SQLite.
       env: {},
       execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -1,10 +1,12 @@
 import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import type { StoreSync } from '../store-options.ts';
 
 /** What the thread gets when it starts. */
 export interface SqliteThreadSettings {
   readonly file: string;
   readonly keys: readonly string[];
   readonly busyMs: number;
+  readonly sync: StoreSync;
   readonly now: number;
 }
 

@@ -11,11 +11,11 @@ import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
 const say = (message: FromThread): void => parentPort?.postMessage(message);
 
 const openFile = async (
-  { file: name, busyMs, now }: SqliteThreadSettings,
+  { file: name, busyMs, sync, now }: SqliteThreadSettings,
   { migrations, tables }: StoreSchema,
   seal: Seal,
 ): Promise<SqliteFile> => {
-  const file = openSqliteFile(name, { busyMs });
+  const file = openSqliteFile(name, { busyMs, sync });
   file.exec('begin immediate');
   try {
     await migrate(file.db, 'sqlite', now, migrations);

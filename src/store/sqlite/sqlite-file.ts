@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { Kysely } from 'kysely';
 
 import { kyselyOn } from '../connection-dialect.ts';
+import type { StoreSync } from '../store-options.ts';
 import type { Tables } from '../tables.ts';
 
 /** A SQLite file on this thread. */
@@ -11,7 +12,7 @@ export interface SqliteFile {
   readonly db: Kysely<Tables>;
   /** For statements without parameters and results. */
   exec(sql: string): void;
-  /** Whether the next transactions wait until the disk has them. Relaxed: a power cut may undo them. */
+  /** Whether the next transactions wait until the disk has them. Relaxed, or with `normal`: a power cut may undo them. */
   relax(isRelaxed: boolean): void;
   /** False: an error of SQLite has ended the transaction. */
   readonly isInTransaction: boolean;
@@ -22,12 +23,11 @@ export interface SqliteFile {
 const MAX_STATEMENTS = 500;
 
 /**
- * `synchronous = full`: what was committed survives a power cut. A WAL that grew is cut to 64 MB. Deleted content is
+ * With `synchronous = full`, what was committed survives a power cut. A WAL that grew is cut to 64 MB. Deleted content is
  * overwritten where that needs no other page.
  */
 const PRAGMAS = `
   pragma journal_mode = wal;
-  pragma synchronous = full;
   pragma journal_size_limit = 67108864;
   pragma secure_delete = fast;
   pragma temp_store = memory;
@@ -39,12 +39,14 @@ export interface SqliteFileOptions {
   readonly busyMs: number;
   /** It must exist, and its settings are not changed. */
   readonly isExisting?: boolean;
+  /** `full` by default. */
+  readonly sync?: StoreSync;
 }
 
 /** Opens a file, and makes it for its owner alone if it does not exist. */
 export const openSqliteFile = (
   file: string,
-  { busyMs, isExisting = false }: SqliteFileOptions,
+  { busyMs, isExisting = false, sync = 'full' }: SqliteFileOptions,
 ): SqliteFile => {
   // SQLite gives the files of its log the same mode.
   if (!isExisting) {
@@ -52,7 +54,7 @@ export const openSqliteFile = (
     chmodSync(file, 0o600);
   }
   const database = new DatabaseSync(file, { timeout: busyMs });
-  if (!isExisting) database.exec(PRAGMAS);
+  if (!isExisting) database.exec(`${PRAGMAS} pragma synchronous = ${sync};`);
   const prepare = cachedStatements(database);
   let isRelaxedNow = false;
   return {
@@ -67,7 +69,7 @@ export const openSqliteFile = (
     }),
     exec: (sql) => database.exec(sql),
     relax(isRelaxed) {
-      if (isRelaxed !== isRelaxedNow) database.exec(`pragma synchronous = ${isRelaxed ? 'normal' : 'full'}`);
+      if (isRelaxed !== isRelaxedNow) database.exec(`pragma synchronous = ${isRelaxed ? 'normal' : sync}`);
       isRelaxedNow = isRelaxed;
     },
     get isInTransaction() {

@@ -13,6 +13,7 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
     file: options.file,
     keys: options.keys,
     timeoutMs: options.timeoutMs,
+    sync: options.sync ?? 'full',
     now: () => options.clock.now(),
     onLost: (reason) => options.onChange?.({ kind: 'lost', reason }),
     onBack() {
