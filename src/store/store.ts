@@ -39,7 +39,7 @@ export interface KeptStore {
   bytes(owner: string): Promise<number>;
 }
 
-/** Small values by key that all instances share. Losing one costs time or money, never content. */
+/** Small values by key that all instances share. Losing one, as by a power failure, costs time or money, never content. */
 export interface MemoryStore {
   /** The known values. */
   get(kind: MemoryKind, keys: readonly string[]): Promise<ReadonlyMap<string, string>>;

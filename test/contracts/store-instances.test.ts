@@ -56,11 +56,27 @@ describeStores(
   (open) => {
     it('with what changed', async () => {
       const harness = open();
-      const { seen, id, until } = await watched(harness);
+      const { seen, other, id, until } = await watched(harness);
       await harness.store.events.append('alice', id, { first: 0, last: 0, body: '' }, until);
       await expect.poll(() => seen).toEqual([`events of ${id}`]);
       await harness.store.responses.change('alice', id, { status: 'cancelled' });
       await expect.poll(() => seen).toEqual([`events of ${id}`, `status of ${id}`]);
+      const copyOf = (responseId: string) => ({
+        owner: 'alice',
+        responseId,
+        count: 2,
+        body: responseId,
+        expiresAt: until,
+      });
+      const [one, two, three] = [
+        harness.newId('resp'),
+        harness.newId('resp'),
+        harness.newId('resp'),
+      ] as const;
+      await harness.store.events.copy([copyOf(one)]);
+      await harness.store.events.copy([copyOf(two), copyOf(three)]);
+      await expect.poll(() => seen.slice(2)).toEqual([`events of ${one}`, 'events of *']);
+      expect(await other.events.after(three, -1, 10)).toEqual([{ first: 0, last: 1, body: three }]);
     });
   },
   { kinds: ['postgres'] },

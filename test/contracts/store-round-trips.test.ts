@@ -79,15 +79,23 @@ it('a key with five limits makes one before the model and one after it', async (
 });
 
 it('what else a request writes makes one', async () => {
+  const copyOf = (responseId: string) => ({
+    owner: 'alice',
+    responseId,
+    count: 1,
+    body: 'x',
+    expiresAt: LATER,
+  });
   const chat = { id: 'chat_1', owner: 'alice', model: 'm', createdAt: NOW, expiresAt: LATER };
   expect(
     await tripsOf(
       () => store.chats.add({ ...chat, metadata: { a: 'b' }, body: '{}', messages: '[]' }),
       () => store.events.append('alice', 'resp_1', { first: 0, last: 3, body: 'events' }, LATER),
+      () => store.events.copy(['resp_2', 'resp_3'].map(copyOf)),
       () => store.memory.put('reasoning', 'key', 'value', LATER),
       () => store.memory.claim('cache-id', 'key', 'value', LATER),
     ),
-  ).toEqual([1, 1, 1, 1]);
+  ).toEqual([1, 1, 1, 1, 1]);
   // Any other write waits for its statements, and for its end.
   expect(await tripsOf(() => store.events.expire('resp_1', LATER))).toEqual([2]);
 });

@@ -131,18 +131,17 @@ const windowOf = ({ used, began_at, resets_at }: Counter): CounterWindow => ({
 });
 
 /** Always in the same order: two transactions that lock several rows never wait for each other. */
-const lockCounters = ({ db }: LimitQuery, keyId: string, names: readonly string[]): CompiledQuery<Counter> =>
+const lockedCounters = ({ db }: LimitQuery, keyId: string, names: readonly string[]) =>
   db
     .selectFrom('limit_counters')
     .select(COLUMNS)
     .where('key_id', '=', keyId)
     .where('name', 'in', names)
     .orderBy('name')
-    .forUpdate()
-    .compile();
+    .forUpdate();
 
-/** The same condition for a counter and a claim in SQL, and here. */
-const LIVE = (now: number): RawBuilder<boolean> =>
+/** Of a counter and a claim: the same as `isLive` in SQL. */
+const liveCondition = (now: number): RawBuilder<boolean> =>
   sql`counter.resets_at > ${now} and counter.resets_at <= claims.resets_at + claims.length_ms`;
 
 const isLive = ({ resets_at }: Counter, { resetsAt, lengthMs }: LimitClaim, now: number): boolean =>
@@ -150,22 +149,24 @@ const isLive = ({ resets_at }: Counter, { resetsAt, lengthMs }: LimitClaim, now:
 
 /**
  * Everything is decided by the database, because another instance may use the key at the same time: one statement locks the
- * counters, one writes the reservation if all of its claims fit, one raises the counters if it was written.
+ * counters, one writes the reservation if all of its claims fit, one raises the counters if it was written. The second one
+ * locks them, too: another instance may have made one since the first.
  */
 const reserve = async (query: LimitQuery, { limits, ...reservation }: Reservation): Promise<Reserved> => {
   const claims = limits.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const asked = { ...reservation, claims };
-  for (let made = false; ; made = true) {
+  for (;;) {
     if (query.remote?.mayHaveWritten === true) {
       const earlier = await earlierReservation(query, asked);
       if (earlier !== null) return earlier;
     }
     const [locked, inserted] = await together(query, reserveStatements(query, asked));
+    const isReserved = inserted?.rows.length === 1;
     const rows = (locked?.rows ?? []) as readonly Counter[];
     const counters = new Map(rows.map((row) => [row.name, row]));
-    if (counters.size === claims.length || made) {
-      return outcomeOf(query, asked, { counters, isReserved: inserted?.rows.length === 1 });
-    }
+    if (counters.size === claims.length) return outcomeOf(query, asked, { counters, isReserved });
+    const made = isReserved ? await earlierReservation(query, asked) : null;
+    if (made !== null) return made;
     // The first use of a limit: its counter has to be there, so that it can be locked.
     await together(query, [emptyCounters(query, asked)]);
   }
@@ -184,13 +185,19 @@ const reserveStatements = (query: LimitQuery, asked: Asked): readonly CompiledQu
       sql`(cast(${name} as text), cast(${JSON.stringify(name)} as text), cast(${max} as bigint), cast(${amount} as bigint), cast(${resetsAt} as bigint), cast(${lengthMs} as bigint))`,
   );
   const withClaims = sql`with claims (name, label, most, amount, resets_at, length_ms) as (values ${sql.join(rows)})`;
-  const live = LIVE(now);
+  const live = liveCondition(now);
+  const locked = lockedCounters(
+    query,
+    keyId,
+    claims.map(({ name }) => name),
+  );
   const insert = sql`
     ${withClaims},
+    counter as ${locked},
     raised (label, window_id, amount, is_within) as (
       select claims.label, case when ${live} then counter.window_id else cast(${id} as text) end, claims.amount,
         case when (case when ${live} then counter.used else 0 end) + claims.amount <= claims.most then 1 else 0 end
-      from claims join limit_counters as counter on counter.key_id = ${keyId} and counter.name = claims.name
+      from claims join counter on counter.name = claims.name
     )
     insert into limit_reservations (id, key_id, expires_at, amounts)
     select cast(${id} as text), cast(${keyId} as text), cast(${expiresAt} as bigint),
@@ -207,15 +214,7 @@ const reserveStatements = (query: LimitQuery, asked: Asked): readonly CompiledQu
     from claims
     where counter.key_id = ${keyId} and counter.name = claims.name
       and exists (select 1 from limit_reservations where id = ${id})`;
-  return [
-    lockCounters(
-      query,
-      keyId,
-      claims.map(({ name }) => name),
-    ),
-    insert.compile(db),
-    raise.compile(db),
-  ];
+  return [locked.compile(), insert.compile(db), raise.compile(db)];
 };
 
 /** Counters whose window has ended. */
@@ -321,7 +320,9 @@ const end = async (
     db.selectFrom('limit_reservations').select('id').where('id', '=', id).forUpdate().compile();
   const names = changes.map(({ name }) => name);
   const results = await together(query, [
-    ...(changes.length === 0 ? [] : [lock(), lockCounters(query, keyId, names), change().compile(db)]),
+    ...(changes.length === 0
+      ? []
+      : [lock(), lockedCounters(query, keyId, names).compile(), change().compile(db)]),
     db.deleteFrom('limit_reservations').where('id', '=', id).returning('id').compile(),
   ]);
   return results.at(-1)?.rows.length === 1;

@@ -134,7 +134,12 @@ const NOTES: TableNotes<{ memory: MemoryTable }> = {
 
 export const memoryStore: StorePart<MemoryStore> = {
   name: 'memory',
-  operations: { get: read(get), put: batched(put), claim: batched(claim), drop: write(drop) },
+  operations: {
+    get: read(get),
+    put: batched(put, { isRelaxed: true }),
+    claim: batched(claim, { isRelaxed: true }),
+    drop: write(drop),
+  },
   migrations: { 1: memoryTable },
   tables: NOTES,
   status: { memory: { after: 'events', text: (rows) => `${rows['memory']} values` } },

@@ -20,13 +20,16 @@ const syncOf = async ({ db }: SqliteFile): Promise<number | undefined> => {
 it.each([
   { sync: 'full', waits: [2, 1, 2] },
   { sync: 'normal', waits: [1, 1, 1] },
-] as const)('with $sync, only the transactions that have to wait for the disk do', async ({ sync, waits }) => {
-  const file = openSqliteFile(path.join(directory, `${sync satisfies StoreSync}.db`), { busyMs: 1, sync });
-  const seen = [await syncOf(file)];
-  for (const isRelaxed of [true, false]) {
-    file.relax(isRelaxed);
-    seen.push(await syncOf(file));
-  }
-  file.close();
-  expect(seen).toEqual(waits);
-});
+] as const)(
+  'with $sync, only the transactions that have to wait for the disk do',
+  async ({ sync, waits }) => {
+    const file = openSqliteFile(path.join(directory, `${sync satisfies StoreSync}.db`), { busyMs: 1, sync });
+    const seen = [await syncOf(file)];
+    for (const isRelaxed of [true, false]) {
+      file.relax(isRelaxed);
+      seen.push(await syncOf(file));
+    }
+    file.close();
+    expect(seen).toEqual(waits);
+  },
+);

@@ -1,24 +1,26 @@
 import { describe, expect, it } from 'vitest';
 
-import type { EventBatch } from '../store/port.ts';
+import type { EventCopy } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
 import { StreamCopies } from './stream-copies.ts';
 
 const DONE = 'event: done\ndata: [DONE]\n\n';
 const LIMITS = { one: 100, running: 300, kept: 500 };
 
-const copiesOf = (append: () => Promise<void> = async () => {}) => {
+const copiesOf = (write: () => Promise<void> = async () => {}) => {
   const shown = new Map<string, LiveEvents>();
-  const written: (EventBatch & { readonly id: string; readonly expiresAt: number })[] = [];
+  const written: EventCopy[] = [];
+  const writes: number[] = [];
   const dropped: string[] = [];
   const expired: string[] = [];
   const clock = { time: 1_000, now: () => clock.time };
   const copies = new StreamCopies(
     {
       store: {
-        async append(_owner, id, batch, expiresAt) {
-          await append();
-          written.push({ id, ...batch, expiresAt });
+        async copy(rows) {
+          writes.push(rows.length);
+          await write();
+          written.push(...rows);
         },
         async expire(id) {
           expired.push(id);
@@ -36,7 +38,7 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
     for (const text of texts) copy.add(text);
     copy.end();
   };
-  return { copies, send, shown, written, dropped, expired, clock };
+  return { copies, send, shown, written, writes, dropped, expired, clock };
 };
 
 const soon = async (): Promise<void> => {
@@ -58,7 +60,7 @@ describe('StreamCopies', () => {
     await soon();
     expect([shown.size, written, dropped]).toEqual([
       0,
-      [{ id: 'resp_1', first: 0, last: 1, body: `a${DONE}`, expiresAt: 601_000 }],
+      [{ owner: 'alice', responseId: 'resp_1', count: 2, body: `a${DONE}`, expiresAt: 601_000 }],
       [],
     ]);
   });
@@ -115,11 +117,29 @@ describe('StreamCopies', () => {
       await soon();
       await soon();
     }
-    expect(written.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'bob_1', 'bob_2']);
+    expect(written.map(({ responseId }) => responseId)).toEqual([
+      'a1',
+      'a2',
+      'a3',
+      'a4',
+      'a5',
+      'bob_1',
+      'bob_2',
+    ]);
     expect([expired, dropped]).toEqual([
       ['a1', 'a2'],
       ['disk', 'disk', 'disk'],
     ]);
+  });
+
+  it('writes those together that end while another is written', async () => {
+    const first = Promise.withResolvers<void>();
+    const { send, shown, writes, written } = copiesOf(() => first.promise);
+    for (let count = 0; count < 4; count += 1) send(`resp_${count}`, DONE);
+    expect([writes, shown.size]).toEqual([[1], 4]);
+    first.resolve();
+    await expect.poll(() => shown.size).toBe(0);
+    expect([writes, written.length]).toEqual([[1, 3], 4]);
   });
 
   it('reports a store that fails', async () => {

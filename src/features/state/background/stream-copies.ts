@@ -1,12 +1,12 @@
 import type { StreamCopy } from '../../../http/turn/start-turn.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { FairBudget } from '../../../kit/collections/fair-budget.ts';
-import type { EventStore } from '../store/port.ts';
+import type { EventCopy, EventStore } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
 import { SHORT_TTL_MS } from '../turn-states.ts';
 
 export interface StreamCopiesOptions {
-  readonly store: Pick<EventStore, 'append' | 'expire'>;
+  readonly store: Pick<EventStore, 'copy' | 'expire'>;
   readonly clock: Clock;
   /** The events are in memory from now on. */
   readonly show: (responseId: string, live: LiveEvents) => void;
@@ -41,6 +41,16 @@ interface RunningCopy {
 const newestSent = (own: readonly RunningCopy[]): RunningCopy | undefined =>
   own.findLast(({ texts }) => !texts.isEnded);
 
+/** One that is written when those before it are. */
+interface WaitingCopy {
+  readonly row: EventCopy;
+  readonly settle: (why: DropReason | null) => void;
+}
+
+/** So many streams are written together at most, and so many characters: the event loop would notice more. */
+const MAX_TOGETHER = 16;
+const MAX_CHARS_TOGETHER = 256 * 1024;
+
 /** A stream that was written and has not expired. */
 interface KeptCopy {
   readonly key: string;
@@ -56,6 +66,9 @@ export class StreamCopies {
   readonly #kept: FairBudget<KeptCopy>;
   /** The oldest first. */
   readonly #written = new Set<KeptCopy>();
+  /** The oldest first. */
+  readonly #waiting: WaitingCopy[] = [];
+  #isWriting = false;
 
   constructor(options: StreamCopiesOptions, limits = LIMITS) {
     this.#options = options;
@@ -98,20 +111,42 @@ export class StreamCopies {
 
   /** Off the path of the answer: the client has its last byte. Returns why the copy was not written. */
   async #write(owner: string, responseId: string, texts: Texts): Promise<DropReason | null> {
-    const { store, clock } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
     const body = texts.end();
-    const copy: KeptCopy = { key: owner, responseId, expiresAt: now + SHORT_TTL_MS };
+    const expiresAt = now + SHORT_TTL_MS;
+    const copy: KeptCopy = { key: owner, responseId, expiresAt };
     if (!this.#makeRoomFor(copy, body.length, now)) return 'disk';
     this.#kept.hold(copy, body.length);
     this.#written.add(copy);
-    try {
-      await store.append(owner, responseId, { first: 0, last: texts.count - 1, body }, copy.expiresAt);
-      return null;
-    } catch {
-      // The response itself is stored. Why the store failed is logged where it is noticed.
-      return 'store';
+    const { promise, resolve } = Promise.withResolvers<DropReason | null>();
+    const row = { owner, responseId, count: texts.count, body, expiresAt };
+    this.#waiting.push({ row, settle: resolve });
+    if (!this.#isWriting) void this.#writeWaiting();
+    return promise;
+  }
+
+  /** Streams that end while others are written are written together. */
+  async #writeWaiting(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) {
+      const copies = this.#nextTogether();
+      // The responses themselves are stored. Why the store failed is logged where it is noticed.
+      const why = await this.#options.store.copy(copies.map(({ row }) => row)).then(
+        () => null,
+        () => 'store' as const,
+      );
+      for (const { settle } of copies) settle(why);
     }
+    this.#isWriting = false;
+  }
+
+  #nextTogether(): readonly WaitingCopy[] {
+    let chars = 0;
+    const end = this.#waiting.findIndex(({ row }, index) => {
+      chars += row.body.length;
+      return index > 0 && (index >= MAX_TOGETHER || chars > MAX_CHARS_TOGETHER);
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
   /** False: the copy must not be kept. */

@@ -1,6 +1,6 @@
 import { batched, read, together, write, type OperationsOf } from '../../../store/operation.ts';
 import type { Place } from '../../../store/seal.ts';
-import type { EventBatch, EventStore } from './port.ts';
+import type { EventBatch, EventCopy, EventStore } from './port.ts';
 import type { StateQuery } from './tables.ts';
 
 const placeOf = (responseId: string, first: number): Place => ({
@@ -44,6 +44,28 @@ const append = async (
   if (stored.last !== last || seal.open(place, stored.body) !== body) {
     throw new Error(`event ${first} of ${responseId} is stored already, with another content`);
   }
+};
+
+const copy = async (query: StateQuery, copies: readonly EventCopy[]): Promise<void> => {
+  const { db, seal } = query;
+  await together(query, [
+    db
+      .insertInto('run_events')
+      .values(
+        copies.map(({ owner, responseId, count, body, expiresAt }) => ({
+          response_id: responseId,
+          owner,
+          first: 0,
+          last: count - 1,
+          chars: body.length,
+          expires_at: expiresAt,
+          body: seal.close(placeOf(responseId, 0), body),
+        })),
+      )
+      // Written before, if the connection broke meanwhile.
+      .onConflict((conflict) => conflict.columns(['response_id', 'first']).doNothing())
+      .compile(),
+  ]);
 };
 
 /** More are read with the next call. */
@@ -90,6 +112,11 @@ const expire = async ({ db }: StateQuery, responseId: string, expiresAt: number)
 };
 
 export const eventOperations: OperationsOf<EventStore> = {
+  copy: batched(copy, {
+    changed: (copies) => (copies.length === 1 ? (copies[0]?.responseId ?? null) : '*'),
+    change: 'events',
+    isRelaxed: true,
+  }),
   append: batched(append, { changed: (_owner, responseId) => responseId, change: 'events' }),
   after: read(after),
   expire: write(expire),

@@ -202,7 +202,19 @@ export interface EventBatch {
   readonly body: string;
 }
 
+/** A whole stream. */
+export interface EventCopy {
+  readonly owner: string;
+  readonly responseId: string;
+  /** How many events it has. */
+  readonly count: number;
+  readonly body: string;
+  readonly expiresAt: number;
+}
+
 export interface EventStore {
+  /** Keeps whole streams, all of them or none. Wakes the watchers. A power failure may undo it. */
+  copy(copies: readonly EventCopy[]): Promise<void>;
   /** Wakes the watchers. */
   append(owner: string, responseId: string, batch: EventBatch, expiresAt: number): Promise<void>;
   /** The batches with events after this number, in their order: at least one, and then until `maxChars` is reached. */
