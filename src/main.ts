@@ -1,16 +1,6 @@
-import { confirmOn } from './cli/confirm.ts';
-import { createProgressLine } from './cli/progress.ts';
-import { readCommandLine } from './cli/read-command-line.ts';
-import { runCommandLine } from './cli/run.ts';
-import { endProcess, sayTo } from './cli/standard-output.ts';
+import { keepCompiled } from './cli/compile-cache.ts';
 
-const { env: environment, stdout, stderr } = process;
-const line = createProgressLine({ stream: stderr, environment });
-const code = await runCommandLine(readCommandLine(process.argv.slice(2)), {
-  environment,
-  out: line.besides(sayTo(stdout)),
-  say: line.besides(sayTo(stderr)),
-  confirm: confirmOn(process.stdin, stderr),
-  progress: (text) => line.start(text),
-});
-endProcess(code, [stdout, stderr]);
+// First: it is for the modules that are loaded after it.
+await keepCompiled(process.env);
+const { runProcess } = await import('./cli/process.ts');
+await runProcess(process);

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { DEFAULT_STATE_DIR } from './paths.ts';
 import { deployment, documents, everyday, tuning } from './setting-row.ts';
 import {
   accessToken,
@@ -117,7 +118,7 @@ export const BACKEND_SETTINGS = {
   PROXY_STATE_DIR: everyday({
     at: 'state.dir',
     type: filePath,
-    default: '~/.codex-app-server-proxy',
+    default: DEFAULT_STATE_DIR,
     description:
       'The folder for the API key, the login and the other files of this server. If it contains a `config.json`, that is the config file; such a file cannot set this folder.',
   }),

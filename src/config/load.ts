@@ -5,7 +5,7 @@ import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './co
 import { NO_SERVERS, readMcpFile, readConfiguredServers, type McpFile } from './mcp-file.ts';
 import { SETTINGS, type Config, type SettingSource } from './schema.ts';
 import { fileKeyOf, SLICES, type SettingRow, type SettingTable } from './setting-row.ts';
-import { absolutePath } from './value.ts';
+import { absolutePath } from './paths.ts';
 
 /** Lists everything that is wrong with the settings. */
 export class ConfigError extends Error {

@@ -1,6 +1,4 @@
 import { isIP } from 'node:net';
-import { homedir } from 'node:os';
-import { resolve } from 'node:path';
 import { z } from 'zod';
 
 import { isJsonObject } from '../kit/json/json.ts';
@@ -79,12 +77,6 @@ export const filePath: ValueType<string> = {
     .refine((text) => !text.includes('\0') && !/^~[^/\\]/.test(text)),
   isPath: true,
 };
-
-export const absolutePath = (text: string, base: string): string =>
-  resolve(
-    base,
-    text.replace(/^~(?=$|[/\\])/, () => homedir()),
-  );
 
 /** HTTP headers can carry nothing else. */
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;

@@ -18,7 +18,7 @@ import {
   isServing,
 } from './task.ts';
 import type { SettingRow } from '../../config/setting-row.ts';
-import { absolutePath } from '../../config/value.ts';
+import { absolutePath } from '../../config/paths.ts';
 
 /** The server needs some time of its own after its last answer. */
 const STOP_MARGIN_SECONDS = 15;

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
+import { threadEnvironment } from '../../threads/thread-pool.ts';
 import { keyOf } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
 import type { StoreSync } from '../store-options.ts';
@@ -133,8 +134,8 @@ export class DatabaseThread {
     const { module, file, keys, timeoutMs, sync, now } = this.#options;
     const worker = new Worker(module, {
       workerData: { file, keys, busyMs: timeoutMs, sync, now: now() } satisfies SqliteThreadSettings,
-      // It needs no variables. Node 22 warns about its SQLite.
-      env: {},
+      env: threadEnvironment(),
+      // Node 22 warns about its SQLite.
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     this.#worker = worker;
