@@ -74,7 +74,7 @@ export const FIGURES = {
   },
   composeFiles: {
     title: 'files in src/compose',
-    limit: 12,
+    limit: 13,
     target: 12,
     remedy:
       'Wiring of one feature belongs to its folder in src/features; wiring with one importer to that importer.',

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(stateDir, { recursive: true, force: true }));
 
-/** The folders that Node was told to use. */
+/** The folders that Node is to use. */
 const enabled = async (environment: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
   const folders: string[] = [];
   const enable = (folder: string): void => void folders.push(folder);

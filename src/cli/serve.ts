@@ -87,6 +87,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       hasConsole: valuesOf(CONSOLE_TABLES.settings, config).console !== 'off',
     }),
   );
+  void app.warmUp().catch((err: unknown) => logger.debug({ err }, 'the warm-up could not begin'));
   // Until here a signal ends the process at once. What an app-server leaves behind is removed at the next start.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });

@@ -1,15 +1,14 @@
 import type { Config } from '../config/schema.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
-import { createServer, type HttpServer } from '../http/server.ts';
-import type { TurnDeps } from '../http/turn/start-turn.ts';
+import type { HttpServer } from '../http/server.ts';
 import { openActiveBackend, type ActiveBackendDeps, type Backend } from './backend.ts';
 import type { BackendState } from './banner.ts';
-import { coreOf, openBase, turnDeps, type Base, type BaseDeps } from './core.ts';
-import { routesOf } from './endpoints.ts';
+import { openBase, openServer, type Base, type BaseDeps } from './core.ts';
 import { FEATURES } from './features.ts';
-import { drainAll, openFeatures, OpenParts, type OpenFeatures } from './open-features.ts';
+import { drainAll, OpenParts } from './open-features.ts';
 import { describeStore } from './open-store.ts';
+import type { WarmUpEnd, WarmUpHooks } from './warm-up.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -30,6 +29,8 @@ export interface App {
   codex(): ReturnType<Base['codexWatch']['report']>;
   /** Number of requests whose answer is not complete. */
   answersUnderWay(): number;
+  /** Has the code of requests compiled before clients need it. Resolves at its end; null: it is switched off. */
+  warmUp(hooks?: WarmUpHooks): Promise<WarmUpEnd | null>;
   /** Waits for running requests up to the limit, then releases everything. */
   stop(timeoutMs: number): Promise<void>;
 }
@@ -52,55 +53,45 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
 
 const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<App> => {
   const base = await openBase(given, deps, parts);
-  const { config, logger, metrics, ownKey } = base;
-  const core = coreOf(base, () => active, {
-    turns: () => turns,
-    exchanges: () => server.exchanges,
-    observer: () => features.observer,
-  });
-  const features: OpenFeatures = await openFeatures(FEATURES, core, { config, metrics, parts });
-  const { offers, observer } = features;
-  /** The backend is opened last: those who end its turns are there before it, and close after it. */
-  const active = await openActiveBackend(base, { ...deps, mcp: offers.mcp });
-  parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
-  const turns: TurnDeps = turnDeps(base, { core, active, offers });
-  const server: HttpServer = createServer({
-    routes: features.routesWith(
-      routesOf({
-        turns,
-        active,
-        base,
-        hasConsole: offers.hasConsole,
-        exchanges: () => server.exchanges,
-      }),
-    ),
-    authenticate: offers.authenticate,
-    cors: core.cors,
-    isPrivate: offers.isPrivate,
-    observer,
-    ambient: core.ambient,
-    logger,
-    metrics,
-    bodies: turns.bodies,
-    uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
+  const { config, logger, ownKey } = base;
+  const { http, features, active } = await openServer(base, {
+    features: FEATURES,
+    parts,
+    async openBackend({ mcp }) {
+      const opened = await openActiveBackend(base, { ...deps, mcp });
+      parts.add('backend', { close: () => opened.close(LAST_INTERRUPTS_MS) });
+      return opened;
+    },
   });
   features.start();
+  const stopping = new AbortController();
+  let warming: Promise<unknown> = Promise.resolve();
   return {
-    fetch: server.fetch,
+    fetch: http.fetch,
     upgrades: features.upgrades,
-    refuse: (failed, origin) => server.refuse(failed, origin),
+    refuse: (failed, origin) => http.refuse(failed, origin),
     state: () => active.backend.state,
     standardModel: async () => (await active.models.names()).list.standard,
     workers: () => active.backend.workers(),
     store: describeStore(config.state),
     ownKey,
     codex: () => base.codexWatch.report(),
-    answersUnderWay: () => server.exchanges.count,
+    answersUnderWay: () => http.exchanges.count,
+    async warmUp(hooks) {
+      if (config.worker.warmUp === 'off') return null;
+      const { runWarmUp } = await import('./warm-up.ts');
+      const isBusy = (): boolean => http.exchanges.count > 0;
+      const ended = runWarmUp({ ...hooks, base, isBusy, signal: stopping.signal });
+      warming = ended;
+      return ended;
+    },
     async stop(timeoutMs) {
-      const requests = { name: 'requests', drain: (ms: number) => server.exchanges.drain(ms) };
+      stopping.abort();
+      const requests = { name: 'requests', drain: (ms: number) => http.exchanges.drain(ms) };
       await drainAll([...features.running, requests], timeoutMs, (err) =>
         logger.error({ err }, 'could not wait for running requests'),
       );
+      await warming;
       await parts.close();
     },
   };

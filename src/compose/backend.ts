@@ -16,6 +16,7 @@ import { type Catalogue, cleanCatalogue } from '../codex/home/catalogue.ts';
 import { type CodexHomes, catalogueKind } from '../codex/home/prepare-home.ts';
 import {
   type WorkerDescription,
+  type WorkerLeases,
   type WorkerPool,
   createWorkerPool,
   type WorkerPoolEvent,
@@ -448,7 +449,7 @@ export interface EngineParts {
   readonly identity: string;
   readonly origin: ReasoningOrigin;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
-  readonly workers: WorkerPool;
+  readonly workers: WorkerLeases;
   readonly refusals: Refusals;
   /** Whether the login's tokens have been renewed since this time. */
   readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
@@ -624,13 +625,13 @@ export const openActiveBackend = async (base: Base, deps: ActiveBackendDeps): Pr
   return active;
 };
 
-const openUnreadTotal = ({ load }: Config, metrics: Metrics): UnreadTotal =>
+export const openUnreadTotal = ({ load }: Config, metrics: Metrics): UnreadTotal =>
   new UnreadTotal({
     maxBytes: load.maxBytesInFlightMb * 1024 * 1024,
     onChange: (bytes) => metrics.bytesUnread.set(bytes),
   });
 
-const openReasoningMemory = (
+export const openReasoningMemory = (
   { upstream }: Config,
   metrics: Metrics,
   { reasoning: shared }: Base['shared'],

@@ -17,7 +17,7 @@ import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { turnApis } from '../http/routes/table.ts';
 import { ALL_METRICS, ALL_SETTINGS } from './features.ts';
-import type { Core, Offers, TestTimes } from './feature.ts';
+import type { Core, Feature, Offers, TestTimes } from './feature.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
@@ -43,9 +43,10 @@ import { CodexWatch } from '../observe/codex-watch.ts';
 import type { LogSink } from '../observe/log-sink.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { TESTED_CODEX } from '../version.ts';
+import { createServer, type HttpServer } from '../http/server.ts';
 import { overridesLogin, UPSTREAM_KEY_ENV, type ActiveBackend } from './active-backend.ts';
-import { apisOf } from './endpoints.ts';
-import type { OpenParts } from './open-features.ts';
+import { apisOf, routesOf } from './endpoints.ts';
+import { openFeatures, type OpenFeatures, type OpenParts } from './open-features.ts';
 import { openServerStore, openSharedMemory } from './open-store.ts';
 
 /** Creates private folders. MCP servers without a folder get one. */
@@ -187,7 +188,7 @@ const openHomes = async (
 const DAY_MS = 24 * 60 * 60_000;
 
 /** What features get besides their own settings. */
-export const coreOf = (
+const coreOf = (
   { config, environment, logger, times, metrics, homes, ownKey, store, keyIds, apis }: Base,
   active: () => ActiveBackend,
   later: Pick<Core, 'turns' | 'exchanges' | 'observer'>,
@@ -250,7 +251,7 @@ interface TurnParts {
 }
 
 /** What runs turns. */
-export const turnDeps = (
+const turnDeps = (
   { config, logger, metrics, threads, backendWatch }: Base,
   { core, active, offers }: TurnParts,
 ): TurnDeps => ({
@@ -380,3 +381,48 @@ const runReports = ({ log }: Config, { logger, metrics, observers }: RunParts): 
     logger.warn({ requestId }, 'the answer does not match the requested format');
   },
 });
+
+export interface ServerParts {
+  readonly features: readonly Feature[];
+  /** Opens the backend when the features are there: those who end its turns close after it. */
+  readonly openBackend: (offers: Offers) => Promise<ActiveBackend>;
+  /** Closes what was opened. */
+  readonly parts: OpenParts;
+}
+
+export interface OpenServer {
+  readonly http: HttpServer;
+  readonly features: OpenFeatures;
+  readonly active: ActiveBackend;
+}
+
+/** The features, the backend, and the HTTP server in front of them: for clients, and for the warm-up. */
+export const openServer = async (
+  base: Base,
+  { features: all, openBackend, parts }: ServerParts,
+): Promise<OpenServer> => {
+  const { config, logger, metrics } = base;
+  const core = coreOf(base, () => active, {
+    turns: () => turns,
+    exchanges: () => http.exchanges,
+    observer: () => features.observer,
+  });
+  const features: OpenFeatures = await openFeatures(all, core, { config, metrics, parts });
+  const { offers, observer } = features;
+  const active = await openBackend(offers);
+  const turns: TurnDeps = turnDeps(base, { core, active, offers });
+  const exchanges = () => http.exchanges;
+  const http: HttpServer = createServer({
+    routes: features.routesWith(routesOf({ turns, active, base, hasConsole: offers.hasConsole, exchanges })),
+    authenticate: offers.authenticate,
+    cors: core.cors,
+    isPrivate: offers.isPrivate,
+    observer,
+    ambient: core.ambient,
+    logger,
+    metrics,
+    bodies: turns.bodies,
+    uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
+  });
+  return { http, features, active };
+};

@@ -34,6 +34,9 @@ export const FEATURES: readonly Feature[] = [
   websocket,
 ];
 
+/** What watches and allows requests, and can do so in memory: for a server that keeps nothing. */
+export const STORELESS: readonly Feature[] = [namedKeys, storedState, usage, requestLog];
+
 /** The tables of the server with the rows of its features. */
 
 export const ALL_SETTINGS: SettingTable = mergeRows<SettingTable[string]>(

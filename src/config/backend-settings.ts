@@ -180,6 +180,13 @@ export const BACKEND_SETTINGS = {
     description:
       'How many turns each app-server may start for one model and API key before requests for them arrive, so that these need not wait for it; 32 over all. As many wait as requests ran at the same time in the last minute. Each costs about 1 MB. `0`: none.',
   }),
+  PROXY_WARMUP: tuning({
+    at: 'worker.warmUp',
+    type: oneOf(['on', 'off']),
+    default: 'on',
+    description:
+      'Whether the server sends some synthetic requests through its own code after the start, while no client waits, so that the first real ones find it compiled. They go to the demo model in this process and leave nothing behind. It takes a second or two of CPU, which the log reports.',
+  }),
   PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
     at: 'worker.hangTimeoutMs',
     type: wholeNumber(1_000, MAX_TIMER_MS, 'ms'),

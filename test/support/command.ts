@@ -69,6 +69,7 @@ export const openCommandRoom = async (from: 'bundle' | 'sources' = 'bundle'): Pr
         PROXY_STATE_DIR: stateDir,
         PROXY_CODEX_WORKDIR: path.join(home, 'work'),
         ...PATIENT_STORE,
+        PROXY_WARMUP: 'off',
         ...env,
       },
       stdio: [input === undefined ? 'ignore' : 'pipe', stdout ?? 'pipe', 'pipe'],

@@ -5,7 +5,7 @@ import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { placeOf, type History } from '../../codex/translate/fit-history.ts';
-import type { WorkerPool } from '../../codex/worker/supervisor.ts';
+import type { WorkerLeases } from '../../codex/worker/supervisor.ts';
 import type { RequestStrategies } from '../plan/request-strategies.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { TurnDriver } from '../drivers/driver.ts';
@@ -18,7 +18,7 @@ import type { ReasoningOrigin } from '../memory/reasoning-origins.ts';
 
 export interface EngineDeps {
   readonly driver: TurnDriver;
-  readonly workers: WorkerPool;
+  readonly workers: WorkerLeases;
   readonly strategies: RequestStrategies;
   /** What the backend was found to reject. */
   readonly refusals: Refusals;
