@@ -31,6 +31,8 @@ export interface ProxySide extends Side {
   readonly chat: Side;
   /** The same process through Anthropic's Messages. */
   readonly messages: Side;
+  /** Resolves when its warm-up has ended, if the environment has switched it on. */
+  readonly warmedUp: Promise<void>;
   /** The process ids of the proxy and of its app-server. */
   pids(): Promise<{ readonly node: number; readonly appServer: number }>;
   /** Concurrent requests, each on its own connection. */
@@ -68,10 +70,13 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       PROXY_WORKER_MAX_THREADS: '1000000',
       PROXY_WORKER_MAX_RSS_MB: '16384',
       PROXY_WORKER_MAX_HOME_MB: '16384',
+      // What is measured is warmed up by requests.
+      PROXY_WARMUP: 'off',
       ...options.environment,
     },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const warmedUp = endOfWarmUp(child.stdout);
   const url = await urlOf(child.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   // Its only child is its app-server.
@@ -88,6 +93,7 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
     run: (ask) => streamOnce(url, agent, ask, RESPONSES),
     send: (body, key) => stream(url, agent, { model: 'gpt-5.5', ...body, stream: true }, RESPONSES, key),
     memory,
+    warmedUp,
     chat: through('chat', CHAT),
     messages: through('messages', MESSAGES),
     async pids() {
@@ -122,6 +128,17 @@ export const directSide = (baseUrl: string): Side => {
     },
   };
 };
+
+/** Its log line. */
+const endOfWarmUp = (stdout: NodeJS.ReadableStream): Promise<void> =>
+  new Promise((resolve) => {
+    let last = '';
+    // Keep listening: an unread pipe would block the process.
+    stdout.on('data', (chunk) => {
+      last = (last + String(chunk)).slice(-1_000);
+      if (last.includes('"warm-up ended"')) resolve();
+    });
+  });
 
 /** The URL in the banner. */
 const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>

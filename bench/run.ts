@@ -33,6 +33,7 @@ import {
 } from './rows.ts';
 import { startDiscarding } from './discarding-receiver.ts';
 import { resumeElsewhere } from './resume-rows.ts';
+import { startRows } from './start-rows.ts';
 import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
 import { storeChains } from './stored-chains.ts';
@@ -67,6 +68,17 @@ const STEPS = {
     const direct = directSide(model.baseUrl);
     try {
       return await firstDeltaBySize({ direct, bare, proxy });
+    } finally {
+      await direct.close();
+    }
+  },
+  start: async (_, { model, stateDir }) => {
+    const direct = directSide(model.baseUrl);
+    const options = { name: 'started', stateDir: path.join(stateDir, 'started'), baseUrl: model.baseUrl };
+    try {
+      return await startRows(direct, () =>
+        startProxySide({ ...options, environment: { PROXY_WARMUP: 'on' } }),
+      );
     } finally {
       await direct.close();
     }
