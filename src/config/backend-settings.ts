@@ -185,7 +185,7 @@ export const BACKEND_SETTINGS = {
     type: oneOf(['on', 'off']),
     default: 'on',
     description:
-      'Whether the server sends some synthetic requests through its own code after the start, while no client waits, so that the first real ones find it compiled. They go to the demo model in this process and leave nothing behind. It takes a second or two of CPU, which the log reports.',
+      'Whether synthetic requests go through the code of the server after its start, while no client waits, so that the first real ones find it compiled. They reach no backend, leave nothing behind, and take a second or two of CPU, which the log reports.',
   }),
   PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
     at: 'worker.hangTimeoutMs',

@@ -54,7 +54,7 @@ export const STATE_SETTINGS = {
     type: oneOf(['full', 'normal']),
     default: 'full',
     description:
-      'Whether the SQLite file survives a power failure without a loss. With `full` an answer that is stored waits until the disk has it. With `normal` it does not wait, and a power failure may undo the last seconds; the file stays intact, and the end of the process, also by `kill -9`, loses nothing. PostgreSQL has its own setting for this, `synchronous_commit`.',
+      'Whether the end of an answer that is stored in SQLite waits until the disk has it. With `normal` a power failure may undo the last seconds; the file stays intact, and the end of the process loses nothing. PostgreSQL has its own setting, `synchronous_commit`.',
   }),
   PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: tuning({
     at: 'load.backgroundQueueTimeoutMs',
