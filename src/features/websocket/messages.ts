@@ -127,9 +127,7 @@ const FLUSH_BYTES = 64 * 1024;
 export class SocketWriter {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
-  readonly #pace = new WritePace();
-  /** Cancels the scheduled write; null: nothing is held back. */
-  #due: (() => void) | null = null;
+  readonly #pace = new WritePace(() => this.flush());
   #drained: Promise<void> | null = null;
 
   constructor(ws: WebSocket, socket: Duplex) {
@@ -140,18 +138,13 @@ export class SocketWriter {
   /** A text message. Dropped if the socket is closing. */
   send(message: string | Uint8Array): void {
     if (this.#ws.readyState !== WebSocket.OPEN) return;
-    if (this.#due === null) {
-      this.#socket.cork();
-      this.#due = this.#pace.soon(() => this.flush());
-    }
+    if (this.#pace.soon()) this.#socket.cork();
     this.#ws.send(message, { binary: false });
     if (this.#socket.writableLength > FLUSH_BYTES) this.flush();
   }
 
   flush(): void {
-    if (this.#due === null) return;
-    this.#due();
-    this.#due = null;
+    if (!this.#pace.isDue) return;
     this.#pace.flushed();
     this.#socket.uncork();
   }

@@ -6,6 +6,7 @@ import { failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Run } from '../../turns/run.ts';
+import { selfWriting, type SelfWriting } from './write-stream.ts';
 
 /**
  * Output is written at once, unless several writes in a row came closer than this: then writes are this far apart. With
@@ -16,25 +17,49 @@ const CLOSE_WRITES = 4;
 
 /** Decides when the output of a connection is written, so that what is ready together goes out together. */
 export class WritePace {
+  readonly #flush: () => void;
   #flushedAtMs = 0;
   #closeWrites = 0;
+  #isDue = false;
+  #timer: NodeJS.Timeout | null = null;
 
-  /** Calls `flush` soon. Returns a function that cancels the call. */
-  soon(flush: () => void): () => void {
+  constructor(flush: () => void) {
+    this.#flush = flush;
+  }
+
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /** Calls `flush` soon, once. False: it is due already. */
+  soon(): boolean {
+    if (this.#isDue) return false;
+    this.#isDue = true;
     const restMs = WRITE_GAP_MS - (performance.now() - this.#flushedAtMs);
     this.#closeWrites = restMs > 0 ? this.#closeWrites + 1 : 0;
-    if (this.#closeWrites > CLOSE_WRITES) {
-      const timer = setTimeout(flush, restMs);
-      return () => clearTimeout(timer);
-    }
-    const immediate = setImmediate(flush);
-    return () => clearImmediate(immediate);
+    if (this.#closeWrites > CLOSE_WRITES) this.#timer = setTimeout(this.#flush, restMs);
+    // After all promises: whatever else is ready goes with it.
+    else process.nextTick(this.#flushIfDue);
+    return true;
   }
 
   /** Something was written. */
   flushed(): void {
+    this.cancel();
     this.#flushedAtMs = performance.now();
   }
+
+  /** Nothing has to be written any more. */
+  cancel(): void {
+    this.#isDue = false;
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  readonly #flushIfDue = (): void => {
+    if (this.#isDue && this.#timer === null) this.#flush();
+  };
 }
 
 /** Text buffered for the socket before the turn is read further. */
@@ -70,13 +95,16 @@ export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): 
   const body = new SseBody(frames, options);
   const stream = new ReadableStream<Uint8Array>(
     {
-      start: (controller) => body.start(controller),
-      pull: () => body.pulled(),
-      cancel: () => body.cancelled(),
+      pull(controller) {
+        if (!body.isWritten) body.writeTo(new WebSink(controller));
+        else body.drained();
+      },
+      cancel: () => body.leave(),
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_CHARS }),
+    // Without room of its own: nothing is pulled before it is read, and it may never be.
+    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
   );
-  return new Response(stream, {
+  const response = new Response(stream, {
     status: 200,
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -85,23 +113,61 @@ export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): 
       ...options.headers,
     },
   });
+  return selfWriting(response, body);
 };
 
-class SseBody {
+/** Where the text of a stream goes. */
+interface TextSink {
+  /** False: nothing should be added before the reader has drained it. */
+  readonly hasRoom: boolean;
+  write(text: string): void;
+  end(): void;
+  /** The stream breaks off. */
+  fail(error: unknown): void;
+}
+
+/** For a reader in this process. */
+class WebSink implements TextSink {
+  readonly #encoder = new TextEncoder();
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>;
+
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>) {
+    this.#controller = controller;
+  }
+
+  get hasRoom(): boolean {
+    return (this.#controller.desiredSize ?? 0) > -HIGH_WATER_CHARS;
+  }
+
+  write(text: string): void {
+    this.#controller.enqueue(this.#encoder.encode(text));
+  }
+
+  end(): void {
+    this.#controller.close();
+  }
+
+  fail(error: unknown): void {
+    this.#controller.error(error);
+  }
+}
+
+class SseBody implements SelfWriting {
   readonly #frames: AsyncIterable<Frame>;
   readonly #options: SseOptions;
-  readonly #encoder = new TextEncoder();
   readonly #keepalive: NodeJS.Timeout;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  /** Null: its reader is not known yet. */
+  #sink: TextSink | null = null;
   #buffer = '';
-  /** Cancels the scheduled write. */
-  #due: (() => void) | null = null;
-  readonly #pace = new WritePace();
+  readonly #pace = new WritePace(() => this.#flush());
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
   /** The last sequence number sent. */
   #sequence = -1;
+  /** The end of a stream that was over before its reader was known. */
+  #end: ((sink: TextSink) => void) | null = null;
+  #isOver = false;
   /** Aborted when nothing more is written: stops a frame that is being encoded. */
   readonly #stopped = new AbortController();
 
@@ -109,21 +175,28 @@ class SseBody {
     this.#frames = frames;
     this.#options = options;
     this.#keepalive = setInterval(() => this.#tick(), options.keepaliveMs);
-  }
-
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#controller = controller;
     void this.#pump();
   }
 
-  pulled(): void {
+  get isWritten(): boolean {
+    return this.#sink !== null;
+  }
+
+  writeTo(sink: TextSink): void {
+    this.#sink = sink;
+    this.#flush();
+    if (this.#end !== null) this.#finish(this.#end);
+    else if (sink.hasRoom) this.drained();
+  }
+
+  drained(): void {
     const resume = this.#wantsMore;
     this.#wantsMore = null;
     resume?.();
   }
 
-  cancelled(): void {
-    if (this.#over) return;
+  leave(): void {
+    if (this.#isOver) return;
     // A pump waiting for an idle turn ends by the signal that `onGone` aborts.
     this.#options.onGone();
     this.#stop();
@@ -132,21 +205,26 @@ class SseBody {
   async #pump(): Promise<void> {
     try {
       await this.#write(this.#frames).catch((error: unknown) => this.#endBroken(error));
-      if (this.#over) return;
+      if (this.#isOver) return;
       this.#flush();
-      this.#controller?.close();
+      this.#finish((sink) => sink.end());
     } catch (error) {
       // Not even an error can be written: the client must at least see the stream break.
-      if (!this.#over) this.#controller?.error(error);
+      if (!this.#isOver) this.#finish((sink) => sink.fail(error));
     } finally {
       this.#stop();
       this.#options.onEnd();
     }
   }
 
+  #finish(end: (sink: TextSink) => void): void {
+    if (this.#sink === null) this.#end = end;
+    else end(this.#sink);
+  }
+
   async #write(frames: AsyncIterable<Frame>, change?: (frame: Frame) => Frame): Promise<void> {
     for await (const one of frames) {
-      if (this.#over) return;
+      if (this.#isOver) return;
       const frame = change === undefined ? one : change(one);
       if (isHeavyFrame(frame, HIGH_WATER_CHARS)) await this.#addLong(frame);
       else {
@@ -154,16 +232,16 @@ class SseBody {
         this.#options.onFrame?.(frame);
         this.#options.onText?.(text);
         // Awaited only when needed: there are thousands of frames.
-        if (!this.#add(text)) await this.#drained();
+        if (!this.#add(text)) await this.#untilDrained();
       }
       this.#sequence = sequenceOf(frame) ?? this.#sequence;
-      if (this.#over) return;
+      if (this.#isOver) return;
     }
   }
 
   /** A renderer that throws is a bug; the client gets a server error. */
   async #endBroken(error: unknown): Promise<void> {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#options.onBug(error);
     const { endOfBroken } = this.#options;
     // Half a frame was sent: nothing after it could be parsed.
@@ -173,12 +251,14 @@ class SseBody {
     );
   }
 
-  /** False if the reader lags: then nothing should be added before `#drained`. */
+  /** False if the reader lags: then nothing should be added before `#untilDrained`. */
   #add(text: string): boolean {
     this.#buffer += text;
-    this.#due ??= this.#pace.soon(() => this.#flush());
-    if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
-    return (this.#controller?.desiredSize ?? 0) > 0;
+    const isFull = this.#buffer.length > HIGH_WATER_CHARS;
+    if (this.#sink === null) return !isFull;
+    if (isFull) this.#flush();
+    else this.#pace.soon();
+    return this.#sink.hasRoom;
   }
 
   /** A response repeats the request, which may be megabytes: it is serialised in slices. */
@@ -188,28 +268,24 @@ class SseBody {
     this.#options.onText?.(pieces.join(''));
     this.#isInsideFrame = true;
     for (const piece of pieces) {
-      if (this.#over) return;
-      if (!this.#add(piece)) await this.#drained();
+      if (this.#isOver) return;
+      if (!this.#add(piece)) await this.#untilDrained();
       await yieldToLoop(this.#stopped.signal);
     }
     this.#isInsideFrame = false;
   }
 
-  get #over(): boolean {
-    return this.#stopped.signal.aborted;
-  }
-
   #flush(): void {
-    this.#due?.();
-    this.#due = null;
-    if (this.#over || this.#buffer === '') return;
+    this.#pace.cancel();
+    if (this.#sink === null || this.#buffer === '') return;
     this.#pace.flushed();
-    this.#controller?.enqueue(this.#encoder.encode(this.#buffer));
+    const text = this.#buffer;
     this.#buffer = '';
     this.#wroteSinceTick = true;
+    this.#sink.write(text);
   }
 
-  #drained(): Promise<void> {
+  #untilDrained(): Promise<void> {
     return new Promise((resolve) => {
       this.#wantsMore = resolve;
     });
@@ -221,7 +297,7 @@ class SseBody {
       !this.#wroteSinceTick &&
       !this.#isInsideFrame &&
       this.#buffer === '' &&
-      (this.#controller?.desiredSize ?? 0) > 0
+      this.#sink?.hasRoom === true
     ) {
       const { keepalive } = this.#options;
       this.#buffer = keepalive === undefined ? KEEPALIVE : encodeFrame(keepalive);
@@ -231,10 +307,11 @@ class SseBody {
   }
 
   #stop(): void {
+    this.#isOver = true;
     this.#stopped.abort(STOPPED);
     clearInterval(this.#keepalive);
-    this.#due?.();
-    this.#wantsMore?.();
+    this.#pace.cancel();
+    this.drained();
   }
 }
 

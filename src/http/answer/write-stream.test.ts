@@ -38,7 +38,7 @@ const serve = async (response: Response) => {
   server = createServer((_, outgoing) => {
     vi.spyOn(outgoing, 'flushHeaders');
     served.resolve(outgoing);
-    void writeStream(response, outgoing);
+    writeStream(response, outgoing);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -145,7 +145,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   const send = async (http: Request, exchange: HttpBindings): Promise<Response> => {
     const response = await answer(http, exchange);
     if (!isStream(response)) return response;
-    void writeStream(response, exchange.outgoing);
+    writeStream(response, exchange.outgoing);
     return RESPONSE_ALREADY_SENT;
   };
 
