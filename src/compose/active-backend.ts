@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { beginEvents, eventsBefore } from '../canonical/events/handle-events.ts';
 import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
@@ -246,24 +247,21 @@ export const createActiveBackend = async (options: ActiveBackendOptions): Promis
         return {
           ...planned,
           isCurrent: () => asked === current.backend && planned.isCurrent(),
-          async *run(signal, onSettled) {
-            for (let backend = asked, plan = planned; ;) {
-              let hasBegun = false;
-              try {
-                for await (const event of plan.run(signal, onSettled)) {
-                  hasBegun = true;
-                  yield event;
+          run: (signal, onSettled) =>
+            beginEvents(async () => {
+              for (let backend = asked, plan = planned; ;) {
+                const events = plan.run(signal, onSettled)[Symbol.asyncIterator]();
+                try {
+                  const { value } = await events.next();
+                  return eventsBefore(value === undefined ? [] : [value], events);
+                } catch (error) {
+                  // The backend was replaced between being chosen and being called.
+                  if (backend === current.backend || isClosed || !isShuttingDown(error)) throw error;
                 }
-                return;
-              } catch (error) {
-                // The backend was replaced between being chosen and being called.
-                if (hasBegun || backend === current.backend || isClosed || !isShuttingDown(error))
-                  throw error;
+                ({ backend } = current);
+                plan = backend.engine.plan(...turn);
               }
-              ({ backend } = current);
-              plan = backend.engine.plan(...turn);
-            }
-          },
+            }),
         };
       },
     },

@@ -87,9 +87,9 @@ describe('tap', () => {
 
   it('reports a reader that stopped', async () => {
     const watcher = recorder();
-    const tapped = tap(play(events), [watcher], options());
+    const tapped = tap(play(events), [watcher], options())[Symbol.asyncIterator]();
     await tapped.next();
-    await tapped.return();
+    await tapped.return?.();
     expect(watcher.calls).toEqual([
       'start',
       events[0],
@@ -99,9 +99,9 @@ describe('tap', () => {
 
   it('counts a turn as ended if its reader stops after the last event', async () => {
     const watcher = recorder();
-    const tapped = tap(play(events.slice(3)), [watcher], options());
+    const tapped = tap(play(events.slice(3)), [watcher], options())[Symbol.asyncIterator]();
     await tapped.next();
-    await tapped.return();
+    await tapped.return?.();
     expect(watcher.calls.at(-1)).toEqual({
       ending: { kind: 'ended', outcome: { kind: 'completed' } },
       usage,
@@ -139,7 +139,7 @@ describe('tap', () => {
 
   it('does not report a turn that never started', async () => {
     const watcher = recorder();
-    await tap(play(events), [watcher], options()).return();
+    await tap(play(events), [watcher], options())[Symbol.asyncIterator]().return?.();
     expect(watcher.calls).toEqual([]);
   });
 });
@@ -147,10 +147,10 @@ describe('tap', () => {
 describe('turnMetrics', () => {
   it('counts running turns, and their tokens', async () => {
     const metrics = createMetrics();
-    const tapped = tap(play(events), [turnMetrics(metrics)], options());
+    const tapped = tap(play(events), [turnMetrics(metrics)], options())[Symbol.asyncIterator]();
     await tapped.next();
     expect((await metrics.turnsActive.get()).values).toEqual([{ value: 1, labels: {} }]);
-    await collect(tapped);
+    await collect({ [Symbol.asyncIterator]: () => tapped });
     expect((await metrics.turnsActive.get()).values).toEqual([{ value: 0, labels: {} }]);
     expect((await metrics.tokens.get()).values).toEqual([
       { value: 10, labels: { kind: 'input' } },

@@ -1,6 +1,7 @@
 import { failureOf, type Failure } from '../canonical/failure/failure.ts';
 import type { Outcome, TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Usage } from '../canonical/events/usage.ts';
+import { handleEvents } from '../canonical/events/handle-events.ts';
 import type { Clock } from '../kit/ambient.ts';
 
 export type TurnEnding =
@@ -53,34 +54,37 @@ const shielded = (report: (error: unknown) => void): Tell => {
 };
 
 /** Passes events on unchanged while observers watch. */
-export async function* tap(
+export const tap = (
   events: AsyncIterable<TurnEvent>,
   observers: readonly TurnObserver[],
   options: TapOptions,
-): AsyncGenerator<TurnEvent, void, undefined> {
-  const { clock, startedAt } = options;
-  const tell = shielded(options.onObserverError);
-  // Most observers only want the end.
-  const watching = observers.filter((observer) => 'onEvent' in observer);
-  let ending: TurnEnding = { kind: 'abandoned' };
-  let usage: Usage | null = null;
-  let firstEventMs: number | null = null;
-  tell(observers, (observer) => observer.onStart?.());
-  try {
-    for await (const event of events) {
-      firstEventMs ??= clock.now() - startedAt;
-      if (event.type === 'turn-ended') {
-        ending = { kind: 'ended', outcome: event.outcome };
-        usage = event.usage;
-      }
-      tell(watching, (observer) => observer.onEvent?.(event));
-      yield event;
-    }
-  } catch (error) {
-    if (options.signal?.aborted !== true) ending = { kind: 'thrown', failure: failureOf(error) };
-    throw error;
-  } finally {
-    const summary = { ending, usage, firstEventMs, durationMs: clock.now() - startedAt };
-    tell(observers, (observer) => observer.onEnd?.(summary));
-  }
-}
+): AsyncIterable<TurnEvent> =>
+  handleEvents(events, () => {
+    const { clock, startedAt } = options;
+    const tell = shielded(options.onObserverError);
+    // Most observers only want the end.
+    const watching = observers.filter((observer) => 'onEvent' in observer);
+    let ending: TurnEnding = { kind: 'abandoned' };
+    let usage: Usage | null = null;
+    let firstEventMs: number | null = null;
+    tell(observers, (observer) => observer.onStart?.());
+    return {
+      event(event) {
+        firstEventMs ??= clock.now() - startedAt;
+        if (event.type === 'turn-ended') {
+          ending = { kind: 'ended', outcome: event.outcome };
+          usage = event.usage;
+        }
+        tell(watching, (observer) => observer.onEvent?.(event));
+        return event;
+      },
+      thrown(error) {
+        if (options.signal?.aborted !== true) ending = { kind: 'thrown', failure: failureOf(error) };
+        throw error;
+      },
+      over() {
+        const summary = { ending, usage, firstEventMs, durationMs: clock.now() - startedAt };
+        tell(observers, (observer) => observer.onEnd?.(summary));
+      },
+    };
+  });

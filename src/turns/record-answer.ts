@@ -1,5 +1,6 @@
 import { measured, NO_TRACE, type Trace } from '../canonical/context/trace.ts';
 import { endOf } from '../canonical/events/accumulate.ts';
+import { handleEvents } from '../canonical/events/handle-events.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
@@ -79,16 +80,13 @@ interface RecordedTurn {
   readonly ended: (end: TurnEnded) => Promise<TurnEnded>;
 }
 
-async function* recorded(
-  events: Events,
-  arrange: Recording['arrange'],
-  { recorder, ended }: RecordedTurn,
-): AsyncGenerator<TurnEvent> {
-  for await (const event of arrange(recorder.made(events))) {
-    recorder.show(event);
-    yield event.type === 'turn-ended' ? await ended(event) : event;
-  }
-}
+const recorded = (events: Events, arrange: Recording['arrange'], { recorder, ended }: RecordedTurn): Events =>
+  handleEvents(arrange(recorder.made(events)), () => ({
+    event(event) {
+      recorder.show(event);
+      return event.type === 'turn-ended' ? ended(event).then((end) => [end]) : event;
+    },
+  }));
 
 /** Collects the items of one turn, as the model wrote them and as the client sees them. */
 class TurnRecorder {
@@ -96,11 +94,13 @@ class TurnRecorder {
   readonly #shown = new EndedItems();
   #end: TurnEnded | null = null;
 
-  async *made(events: Events): AsyncGenerator<TurnEvent> {
-    for await (const event of events) {
-      this.#made.add(event);
-      yield event;
-    }
+  made(events: Events): Events {
+    return handleEvents(events, () => ({
+      event: (event) => {
+        this.#made.add(event);
+        return event;
+      },
+    }));
   }
 
   show(event: TurnEvent): void {

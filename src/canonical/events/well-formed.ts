@@ -2,6 +2,7 @@ import { failure } from '../failure/failure.ts';
 import type { Outcome, TurnEvent } from './turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Accumulator } from './accumulate.ts';
+import { handleEvents } from './handle-events.ts';
 import type { ItemStatus } from '../request/item.ts';
 
 export interface WellFormedOptions {
@@ -19,30 +20,32 @@ export const statusAfter = ({ kind }: Outcome): ItemStatus =>
  * items before it, drops everything after it, and closes the source. A source that ends without `turn-ended`
  * counts as failed.
  */
-export async function* wellFormed(
+export const wellFormed = (
   events: AsyncIterable<TurnEvent>,
   { clock, onThrow }: WellFormedOptions,
-): AsyncGenerator<TurnEvent> {
-  const all = new Accumulator();
-  let outcome: Outcome = { kind: 'failed', failure: failure('server_error') };
-  let isEnded = false;
-  try {
-    for await (const event of events) {
-      if (event.type === 'turn-ended') {
+): AsyncIterable<TurnEvent> =>
+  handleEvents(events, () => {
+    const all = new Accumulator();
+    let isEnded = false;
+    const endedBy = (outcome: Outcome): readonly TurnEvent[] => [
+      ...all.endOpen(statusAfter(outcome)),
+      { type: 'turn-ended', outcome, usage: null, at: clock.now() },
+    ];
+    return {
+      event(event) {
+        if (event.type !== 'turn-ended') {
+          all.add(event);
+          return event;
+        }
         isEnded = true;
-        yield* all.endOpen(statusAfter(event.outcome), { isCut: event.isEndedHere === true });
-        yield event;
-        return;
-      }
-      all.add(event);
-      yield event;
-    }
-  } catch (error) {
-    if (onThrow === undefined) throw error;
-    outcome = onThrow(error);
-    // The error came after `turn-ended`.
-    if (isEnded) return;
-  }
-  yield* all.endOpen(statusAfter(outcome));
-  yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
-}
+        return [...all.endOpen(statusAfter(event.outcome), { isCut: event.isEndedHere === true }), event];
+      },
+      thrown(error) {
+        if (onThrow === undefined) throw error;
+        const outcome = onThrow(error);
+        // The error came after `turn-ended`.
+        return isEnded ? [] : endedBy(outcome);
+      },
+      ended: () => endedBy({ kind: 'failed', failure: failure('server_error') }),
+    };
+  });

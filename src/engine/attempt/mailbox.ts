@@ -1,11 +1,15 @@
 import { isPlain, joinedDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { charsIn } from '../../kit/json/json.ts';
-import { yieldToLoop } from '../../kit/async/event-loop.ts';
+import { mustYield, yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
 /** With more unread events, deltas of a text are joined. One read of the app-server's pipe (64 KiB) has fewer. */
 export const COALESCE_ABOVE = 1024;
+
+type Step = IteratorResult<TurnEvent, undefined>;
+
+const OVER: Step = { done: true, value: undefined };
 
 /**
  * The unread events of one turn, because the app-server's connection is shared and cannot wait for a slow reader. Events
@@ -20,7 +24,8 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   #closed = false;
   /** Thrown instead of the unread events. */
   #end: { readonly error: unknown } | null = null;
-  #wake: (() => void) | null = null;
+  /** Waits for the next event. */
+  #reader: ((step: Step | Promise<Step>) => void) | null = null;
 
   constructor(account: UnreadAccount | null = null) {
     this.#account = account;
@@ -30,6 +35,11 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     if (this.#end !== null) return;
     let more = 0;
     for (const event of events) {
+      // A reader that waits for it gets it at once: it is never unread.
+      if (this.#reader !== null && this.#queue.length === 0 && !mustYield()) {
+        this.#handOver({ done: false, value: event });
+        continue;
+      }
       const chars = charsOf(event);
       if (this.#join(event, chars)) more += chars;
       else {
@@ -37,15 +47,15 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
         this.#queue.push({ event, bytes: EVENT_BYTES + chars });
       }
     }
-    this.#count(more);
+    if (more > 0) this.#count(more);
     if (this.#end !== null) this.#forget();
-    this.#notify();
+    this.#wake();
   }
 
   /** Ends the events. Unread ones stay readable. */
   close(): void {
     this.#closed = true;
-    this.#notify();
+    this.#wake();
   }
 
   /** Drops what is unread; the reader gets the error. */
@@ -55,24 +65,46 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     this.close();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
-    try {
-      for (;;) {
-        if (this.#queue.length > 0) {
-          await yieldToLoop();
-          const event = this.#take();
-          if (event !== undefined) yield event;
-        } else if (this.#end !== null) throw this.#end.error;
-        else if (this.#closed) return;
-        else {
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-        }
-      }
-    } finally {
-      this.#forget();
+  [Symbol.asyncIterator](): AsyncIterator<TurnEvent, undefined> {
+    return {
+      next: () => this.#next(),
+      return: () => {
+        this.#forget();
+        this.#closed = true;
+        this.#wake();
+        return Promise.resolve(OVER);
+      },
+    };
+  }
+
+  #next(): Promise<Step> {
+    if (this.#queue.length > 0) {
+      if (mustYield()) return yieldToLoop().then(() => this.#now());
+      const event = this.#take();
+      if (event !== undefined) return Promise.resolve({ done: false, value: event });
     }
+    return this.#now();
+  }
+
+  /** The next event, if there is one; else waits for it. */
+  async #now(): Promise<Step> {
+    const event = this.#take();
+    if (event !== undefined) return { done: false, value: event };
+    if (this.#end !== null) throw this.#end.error;
+    if (this.#closed) return OVER;
+    return new Promise((resolve) => {
+      this.#reader = resolve;
+    });
+  }
+
+  #handOver(step: Step | Promise<Step>): void {
+    const reader = this.#reader;
+    this.#reader = null;
+    reader?.(step);
+  }
+
+  #wake(): void {
+    if (this.#reader !== null && (this.#queue.length > 0 || this.#closed)) this.#handOver(this.#next());
   }
 
   #forget(): void {
@@ -110,12 +142,6 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     if (joined === null) return false;
     this.#queue[last] = { event: joined, bytes: previous.bytes + chars };
     return true;
-  }
-
-  #notify(): void {
-    const wake = this.#wake;
-    this.#wake = null;
-    wake?.();
   }
 }
 

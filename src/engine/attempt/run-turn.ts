@@ -1,5 +1,13 @@
 import { failureOf, gatewayError, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { isReasoning, isToolCall } from '../../canonical/request/item.ts';
+import {
+  beginEvents,
+  eventsBefore,
+  handleEvents,
+  NO_EVENTS,
+  type EventHandler,
+} from '../../canonical/events/handle-events.ts';
+import type { OpenSpan } from '../../canonical/context/trace.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
@@ -10,7 +18,7 @@ import type { RequestStrategies } from '../plan/request-strategies.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { TurnDriver } from '../drivers/driver.ts';
 import type { Draft } from '../plan/draft-turn.ts';
-import { RefusedEarly, WorkerLostEarly } from './turn-attempt.ts';
+import { RefusedEarly, WorkerLostEarly, type TurnAttempt } from './turn-attempt.ts';
 import type { Engine, Plan } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { BackendMemory, RecalledHistory } from '../memory/reasoning-memory.ts';
@@ -79,12 +87,20 @@ interface PlannedTurn extends RecalledTurn, RecalledHistory {
 }
 
 /** Runs the turn as planned. If the backend rejects it before the answer begins, tries the next strategy. */
-async function* runTurn(
+const runTurn = (
+  planned: PlannedTurn,
+  approved: ApprovedResults,
+  deps: EngineDeps,
+  how: Parameters<Plan['run']>,
+): AsyncIterable<TurnEvent> => beginEvents(() => acceptedTurn(planned, approved, deps, how));
+
+/** The events of the first attempt that the backend accepts. */
+const acceptedTurn = async (
   planned: PlannedTurn,
   approved: ApprovedResults,
   deps: EngineDeps,
   [signal, onSettled]: Parameters<Plan['run']>,
-): AsyncGenerator<TurnEvent> {
+): Promise<AsyncIterator<TurnEvent>> => {
   const { first, ...asked } = await withLoaded(planned, deps);
   const { budget, trace } = asked.context;
   const recalled = recalledIn(asked);
@@ -105,7 +121,6 @@ async function* runTurn(
       span.end({ error: codeOf(error) });
       throw error;
     });
-    let hasCalled = false;
     const turn = deps.driver.attempt(lease, {
       draft,
       context: { ...asked.context, trace: span },
@@ -113,24 +128,26 @@ async function* runTurn(
       mayRetry: () => losses + 1 < ATTEMPTS && budget.retry('worker lost'),
       approved,
     });
+    const leave = (): void => {
+      span.end();
+      turn.leave();
+    };
+    const onAccepted = (): void => {
+      deps.strategies.worked(asked, tried);
+      if (draft.strategy.reasoning === 'left-out') deps.origin.refused(asked.history.items);
+      if (trial === 'now' && refused !== null) deps.reasoning.refused(asked, refused);
+      if (onSettled !== undefined) turn.whenLetGo(onSettled);
+    };
+    const events = draft.shown(turn.events())[Symbol.asyncIterator]();
     try {
-      for await (const event of draft.shown(turn.events())) {
-        if (event.type === 'turn-accepted') {
-          deps.strategies.worked(asked, tried);
-          if (draft.strategy.reasoning === 'left-out') deps.origin.refused(asked.history.items);
-          if (trial === 'now' && refused !== null) deps.reasoning.refused(asked, refused);
-          if (onSettled !== undefined) turn.whenLetGo(onSettled);
-        }
-        // Some clients disconnect as soon as they have read a call.
-        const isCalled = event.type === 'item-ended' && isToolCall(event.item);
-        const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
-        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(asked, turn.answer);
-        hasCalled ||= isCalled;
-        yield deps.origin.named(event);
-      }
-      return;
+      const { value } = await events.next();
+      const begun = eventsBefore(value === undefined ? [] : [value], events);
+      return handleEvents(begun, () => answerHandler(asked, turn, deps, { onAccepted, span, leave }))[
+        Symbol.asyncIterator
+      ]();
     } catch (error) {
       span.end({ error: codeOf(error) });
+      leave();
       if (error instanceof WorkerLostEarly) losses += 1;
       else if (!(error instanceof RefusedEarly)) throw error;
       else {
@@ -154,18 +171,45 @@ async function* runTurn(
         if (next === null || !budget.retry('request rejected')) {
           const failed = deps.strategies.explained(failure);
           deps.onRefused(failed);
-          yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
-          return;
+          return eventsBefore([{ ...refusal, outcome: { kind: 'failed', failure: failed } }], NO_EVENTS);
         }
         draft = next;
         tried.push(next.strategy);
       }
-    } finally {
-      span.end();
-      turn.letGo();
     }
   }
-}
+};
+
+/** Remembers the reasoning of an answer before its client can answer a call, and who wrote it. */
+const answerHandler = (
+  asked: RecalledTurn,
+  turn: TurnAttempt,
+  { reasoning, origin }: EngineDeps,
+  {
+    onAccepted,
+    span,
+    leave,
+  }: { readonly onAccepted: () => void; readonly span: OpenSpan; readonly leave: () => void },
+): EventHandler => {
+  let hasCalled = false;
+  return {
+    event(event) {
+      if (event.type === 'item-delta') return event;
+      if (event.type === 'turn-accepted') onAccepted();
+      // Some clients disconnect as soon as they have read a call.
+      const isCalled = event.type === 'item-ended' && isToolCall(event.item);
+      const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
+      if ((isCalled && !hasCalled) || isOver) reasoning.remember(asked, turn.answer);
+      hasCalled ||= isCalled;
+      return origin.named(event);
+    },
+    thrown(error) {
+      span.end({ error: codeOf(error) });
+      throw error;
+    },
+    over: leave,
+  };
+};
 
 const codeOf = (error: unknown): string => {
   if (error instanceof RefusedEarly) return error.refusal.outcome.failure.code;

@@ -1,6 +1,7 @@
 import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
+import { beginEvents, eventsBefore } from '../../canonical/events/handle-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import { isKnownNotification } from '../../codex/protocol/methods.ts';
@@ -193,6 +194,7 @@ export class TurnAttempt {
   #tools: ToolSpans | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
+  #onLeft: () => void = () => {};
 
   constructor(deps: AttemptDeps, lease: WorkerLease, turn: DrivenTurn, params: AttemptParams) {
     this.#deps = deps;
@@ -214,7 +216,12 @@ export class TurnAttempt {
     return this.#source?.answer ?? [];
   }
 
-  async *events(): AsyncGenerator<TurnEvent> {
+  events(): AsyncIterable<TurnEvent> {
+    return beginEvents(() => this.#accept());
+  }
+
+  /** Starts the turn, and waits for its first event: it tells whether the backend has accepted it. */
+  async #accept(): Promise<AsyncIterator<TurnEvent>> {
     const { signal } = this.#params;
     const stop = (): void => {
       this.#mailbox.giveUp(signal.reason);
@@ -222,26 +229,25 @@ export class TurnAttempt {
       if (this.#source !== null) this.letGo();
     };
     signal.addEventListener('abort', stop, { once: true });
-    try {
-      await this.#start();
-      let isFirst = true;
-      for await (const event of this.#mailbox) {
-        if (isFirst) {
-          if (isFailed(event)) {
-            if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
-            if (this.#params.mayRetry()) throw new WorkerLostEarly();
-          } else yield this.#accepted();
-          isFirst = false;
-        }
-        yield event;
-      }
-      signal.throwIfAborted();
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
+    this.#onLeft = () => signal.removeEventListener('abort', stop);
+    await this.#start();
+    const events = this.#mailbox[Symbol.asyncIterator]();
+    const { value: first } = await events.next();
+    signal.throwIfAborted();
+    if (first === undefined) return events;
+    if (!isFailed(first)) return eventsBefore([this.#accepted(), first], events);
+    if (first.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(first);
+    if (this.#params.mayRetry()) throw new WorkerLostEarly();
+    return eventsBefore([first], events);
   }
 
-  /** Ends the turn upstream without waiting for it. Called when the turn has ended, and again when the reader is done. */
+  /** The reader is done: nothing of the turn is needed any more. */
+  leave(): void {
+    this.#onLeft();
+    this.letGo();
+  }
+
+  /** Ends the turn upstream without waiting for it. Called when the turn has ended, and again when the reader has left. */
   letGo(ended: Extract<TurnEvent, { type: 'turn-ended' }> | null = null): void {
     if (this.#isLetGo) return;
     this.#isLetGo = true;

@@ -1,4 +1,5 @@
 import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { handleEvents } from '../../canonical/events/handle-events.ts';
 import type { PlanTurn, Plan } from '../engine.ts';
 
 /** Delays `onSettled` until it is certain that the turn is not run again, because a further run needs its slot. */
@@ -32,50 +33,21 @@ export interface EventChange {
   thrown?(error: unknown): TurnEnded;
 }
 
-/** Plans made by `changeEvents`: the plan inside, and its changes. */
-const changing = new WeakMap<
-  Plan,
-  { readonly plan: Plan; readonly changes: readonly (() => EventChange)[] }
->();
-
-/** Changes the events of a plan one by one. Nested changes share one generator. */
-export const changeEvents = (plan: Plan, change: () => EventChange): Plan => {
-  const { plan: inner, changes } = changing.get(plan) ?? { plan, changes: [] };
-  const all = [...changes, change];
-  const changed: Plan = { ...plan, run: (...how) => run(inner.run(...how), all) };
-  changing.set(changed, { plan: inner, changes: all });
-  return changed;
-};
-
-async function* run(
-  events: AsyncIterable<TurnEvent>,
-  opened: readonly (() => EventChange)[],
-): AsyncGenerator<TurnEvent> {
-  const changes = opened.map((open) => open());
-  const changedFrom = (first: number, given: TurnEvent): TurnEvent => {
-    let event = given;
-    for (let nth = first; nth < changes.length; nth += 1) event = changes[nth]?.event(event) ?? event;
-    return event;
-  };
-  let thrown: unknown;
-  try {
-    for await (const event of events) yield changedFrom(0, event);
-    return;
-  } catch (error) {
-    thrown = error;
-  }
-  for (const [nth, change] of changes.entries()) {
-    try {
-      const end = change.thrown?.(thrown);
-      if (end === undefined) continue;
-      yield changedFrom(nth + 1, end);
-      return;
-    } catch (error) {
-      thrown = error;
-    }
-  }
-  throw thrown;
-}
+/** Changes the events of a plan one by one. */
+export const changeEvents = (plan: Plan, change: () => EventChange): Plan => ({
+  ...plan,
+  run: (...how) =>
+    handleEvents(plan.run(...how), () => {
+      const changed = change();
+      return {
+        event: (event) => changed.event(event),
+        thrown(error) {
+          if (changed.thrown === undefined) throw error;
+          return [changed.thrown(error)];
+        },
+      };
+    }),
+});
 
 /** Renames items whose ids the client has seen in an earlier answer of the same turn: backends may use ids again. */
 export class FreshIds {

@@ -41,10 +41,11 @@ const serveNext = (): void => {
 };
 
 const serveMore = (): void => {
-  if (!isOver()) serveNext();
+  if (!mustYield()) serveNext();
 };
 
-const isOver = (): boolean => {
+/** Whether `yieldToLoop` would wait. For code that runs for every event: asking costs less than an `await`. */
+export const mustYield = (): boolean => {
   if (endsAt === null) begin();
   return endsAt !== null && realNow() >= endsAt;
 };
@@ -57,7 +58,7 @@ export const nextLoopTurn = (): Promise<void> =>
 
 /** Yields to other work if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
 export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
-  if (isOver()) {
+  if (mustYield()) {
     const turn = Promise.withResolvers<void>();
     waiting.push(turn.resolve);
     await turn.promise;
@@ -78,7 +79,7 @@ export const runSliced = async <Result>(
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (isOver()) await yieldToLoop(abort);
+    if (mustYield()) await yieldToLoop(abort);
   }
 };
 

@@ -1,0 +1,243 @@
+import type { TurnEvent } from './turn-event.ts';
+
+/** The last events of a turn. */
+type LastEvents = readonly TurnEvent[];
+
+/** Handles the events of one turn, one by one, on their way to its reader. */
+export interface EventHandler {
+  /** What takes the place of the event. A list: these are the last events, and those that follow are dropped. */
+  event(event: TurnEvent): TurnEvent | LastEvents | Promise<LastEvents>;
+  /** What takes the place of an error; throws if it stays one. */
+  thrown?(error: unknown): LastEvents;
+  /** What follows the last event of the source. */
+  ended?(): LastEvents;
+  /** Called once when nothing follows: after the end or an error, or when the reader has left. */
+  over?(): void;
+}
+
+/**
+ * The events as the handler passes them on. Handlers in a row share one iterator, because each one of its own would cost
+ * more for an event than what it does with it. Opened when the first event is asked for.
+ */
+export const handleEvents = (
+  events: AsyncIterable<TurnEvent>,
+  open: () => EventHandler,
+): AsyncIterable<TurnEvent> =>
+  events instanceof HandledEvents ? events.and(open) : new HandledEvents(events, [open]);
+
+class HandledEvents implements AsyncIterable<TurnEvent> {
+  readonly #events: AsyncIterable<TurnEvent>;
+  readonly #open: readonly (() => EventHandler)[];
+
+  constructor(events: AsyncIterable<TurnEvent>, open: readonly (() => EventHandler)[]) {
+    this.#events = events;
+    this.#open = open;
+  }
+
+  and(open: () => EventHandler): HandledEvents {
+    return new HandledEvents(this.#events, [...this.#open, open]);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<TurnEvent> {
+    return new HandledIterator(this.#events, this.#open);
+  }
+}
+
+type Step = IteratorResult<TurnEvent, undefined>;
+
+const OVER: Step = { done: true, value: undefined };
+
+class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
+  readonly #events: AsyncIterable<TurnEvent>;
+  readonly #open: readonly (() => EventHandler)[];
+  readonly #handlers: EventHandler[] = [];
+  #source: AsyncIterator<TurnEvent> | null = null;
+  /** The source has ended or thrown, or was left. */
+  #isSourceOver = false;
+  /** The last events, once they are known, and the first handler that they pass. */
+  #last: { readonly events: TurnEvent[]; readonly from: number } | null = null;
+  #isOver = false;
+
+  constructor(events: AsyncIterable<TurnEvent>, open: readonly (() => EventHandler)[]) {
+    this.#events = events;
+    this.#open = open;
+  }
+
+  next(): Promise<Step> {
+    if (this.#isOver) return Promise.resolve(OVER);
+    if (this.#last !== null) return Promise.resolve(this.#nextOfLast(this.#last));
+    if (this.#source === null) {
+      for (const open of this.#open) this.#handlers.push(open());
+      this.#source = this.#events[Symbol.asyncIterator]();
+    }
+    return this.#source.next().then(this.#took, this.#failed);
+  }
+
+  async return(): Promise<Step> {
+    if (this.#isOver) return OVER;
+    this.#isOver = true;
+    try {
+      await this.#leaveSource();
+    } finally {
+      for (const handler of this.#handlers) handler.over?.();
+    }
+    return OVER;
+  }
+
+  readonly #took = (step: IteratorResult<TurnEvent>): Step | Promise<Step> => {
+    if (step.done !== true) return this.#pass(step.value, 0);
+    this.#isSourceOver = true;
+    return this.#ended(0);
+  };
+
+  readonly #failed = (error: unknown): Promise<Step> => {
+    this.#isSourceOver = true;
+    return this.#threw(error, 0);
+  };
+
+  #pass(given: TurnEvent, from: number): Step | Promise<Step> {
+    let event = given;
+    for (let nth = from; nth < this.#handlers.length; nth += 1) {
+      let handled: ReturnType<EventHandler['event']>;
+      try {
+        handled = this.#handlers[nth]?.event(event) ?? event;
+      } catch (error) {
+        return this.#threw(error, nth + 1);
+      }
+      if (!('type' in handled)) return this.#finish(handled, nth + 1);
+      event = handled;
+    }
+    return { done: false, value: event };
+  }
+
+  #finish(events: LastEvents | Promise<LastEvents>, from: number): Step | Promise<Step> {
+    if (events instanceof Promise) {
+      return events.then(
+        (all) => this.#finish(all, from),
+        (error: unknown) => this.#threw(error, from),
+      );
+    }
+    const last = { events: [...events], from };
+    this.#last = last;
+    return this.#nextOfLast(last);
+  }
+
+  #nextOfLast({
+    events,
+    from,
+  }: {
+    readonly events: TurnEvent[];
+    readonly from: number;
+  }): Step | Promise<Step> {
+    const event = events.shift();
+    return event === undefined ? this.#afterLast(from) : this.#pass(event, from);
+  }
+
+  /** The source is left when the reader asks for more: it has the last event then. */
+  async #afterLast(from: number): Promise<Step> {
+    try {
+      await this.#leaveSource();
+    } catch (error) {
+      return this.#threw(error, from - 1);
+    }
+    return this.#ended(from);
+  }
+
+  #ended(from: number): Step | Promise<Step> {
+    for (let nth = from; nth < this.#handlers.length; nth += 1) {
+      const last = this.#handlers[nth]?.ended?.() ?? [];
+      if (last.length > 0) return this.#finish(last, nth + 1);
+    }
+    this.#end();
+    return OVER;
+  }
+
+  async #threw(error: unknown, from: number): Promise<Step> {
+    let thrown = error;
+    // As in a loop: the first error counts.
+    await this.#leaveSource().catch(() => {});
+    for (let nth = from; nth < this.#handlers.length; nth += 1) {
+      try {
+        const last = this.#handlers[nth]?.thrown?.(thrown);
+        if (last !== undefined) return await this.#finish(last, nth + 1);
+      } catch (another) {
+        thrown = another;
+      }
+    }
+    this.#end();
+    throw thrown;
+  }
+
+  async #leaveSource(): Promise<void> {
+    if (this.#isSourceOver) return;
+    this.#isSourceOver = true;
+    await this.#source?.return?.();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const handler of this.#handlers) handler.over?.();
+  }
+}
+
+/** Events that are known when this has resolved: it may wait, or try several turns. That costs the events themselves nothing. */
+export const beginEvents = (begin: () => Promise<AsyncIterator<TurnEvent>>): AsyncIterable<TurnEvent> => ({
+  [Symbol.asyncIterator]: () => new BegunIterator(begin),
+});
+
+class BegunIterator implements AsyncIterator<TurnEvent> {
+  readonly #begin: () => Promise<AsyncIterator<TurnEvent>>;
+  /** Null: the first event was not asked for yet. */
+  #beginning: Promise<AsyncIterator<TurnEvent>> | null = null;
+  #events: AsyncIterator<TurnEvent> | null = null;
+
+  constructor(begin: () => Promise<AsyncIterator<TurnEvent>>) {
+    this.#begin = begin;
+  }
+
+  next(): Promise<IteratorResult<TurnEvent>> {
+    return this.#events === null ? this.#first() : this.#events.next();
+  }
+
+  async return(): Promise<Step> {
+    const events = this.#beginning === null ? NO_EVENTS : await this.#beginning.catch(() => NO_EVENTS);
+    this.#events = NO_EVENTS;
+    await events.return?.();
+    return OVER;
+  }
+
+  async #first(): Promise<IteratorResult<TurnEvent>> {
+    try {
+      this.#events = await (this.#beginning ??= this.#begin());
+    } catch (error) {
+      this.#events = NO_EVENTS;
+      throw error;
+    }
+    return this.#events.next();
+  }
+}
+
+export const NO_EVENTS: AsyncIterator<TurnEvent> = { next: () => Promise.resolve(OVER) };
+
+/** These events, then the others. */
+export const eventsBefore = (
+  first: readonly TurnEvent[],
+  others: AsyncIterator<TurnEvent>,
+): AsyncIterableIterator<TurnEvent> => {
+  let at = 0;
+  const events = {
+    next(): Promise<IteratorResult<TurnEvent>> {
+      const event = first[at];
+      at += 1;
+      return event === undefined ? others.next() : Promise.resolve({ done: false, value: event });
+    },
+    async return(): Promise<Step> {
+      at = first.length;
+      await others.return?.();
+      return OVER;
+    },
+    [Symbol.asyncIterator]: () => events,
+  };
+  return events;
+};
