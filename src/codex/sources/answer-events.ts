@@ -15,8 +15,12 @@ const listAt =
     return { list, index: typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : 0 };
   };
 
+/** By type. A map, because the types of events are new strings each time. */
+const rules = <Rule>(byType: Readonly<Record<string, Rule>>): ReadonlyMap<string, Rule> =>
+  new Map(Object.entries(byType));
+
 /** Events with a piece of an item's text, and where it belongs. */
-const DELTAS: Readonly<Record<string, DeltaRule>> = {
+const DELTAS: ReadonlyMap<string, DeltaRule> = rules({
   'response.output_text.delta': { kind: 'message', slot: () => 'text' },
   'response.refusal.delta': { kind: 'message', slot: () => 'refusal' },
   'response.function_call_arguments.delta': { kind: 'tool-call', slot: () => 'input' },
@@ -26,19 +30,19 @@ const DELTAS: Readonly<Record<string, DeltaRule>> = {
   'response.reasoning_summary_part.added': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
   'response.reasoning_summary_text.delta': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
   'response.reasoning_text.delta': { kind: 'reasoning', slot: listAt('reasoning', 'content_index') },
-};
+});
 
-export const deltaRule = (type: string): DeltaRule | null => DELTAS[type] ?? null;
+export const deltaRule = (type: string): DeltaRule | null => DELTAS.get(type) ?? null;
 
 /** Events with the whole text of an item, which some backends send instead of pieces, and the field that holds it. */
-const WHOLE: Readonly<Record<string, DeltaRule & { readonly field: string }>> = {
+const WHOLE: ReadonlyMap<string, DeltaRule & { readonly field: string }> = rules({
   'response.refusal.done': { kind: 'message', slot: () => 'refusal', field: 'refusal' },
   'response.function_call_arguments.done': { kind: 'tool-call', slot: () => 'input', field: 'arguments' },
   'response.custom_tool_call_input.done': { kind: 'tool-call', slot: () => 'input', field: 'input' },
-};
+});
 
 export const wholeRule = (type: string): (DeltaRule & { readonly field: string }) | null =>
-  WHOLE[type] ?? null;
+  WHOLE.get(type) ?? null;
 
 /** Events without which content would be missing. */
 const OTHERS: ReadonlySet<string> = new Set([
@@ -82,5 +86,4 @@ export const progressOf = (type: string): Progress | null => {
 export const isRead = (type: string): boolean => isContent(type) || progressOf(type) !== null;
 
 /** Whether an answer is incomplete without the event. */
-export const isContent = (type: string): boolean =>
-  DELTAS[type] !== undefined || WHOLE[type] !== undefined || OTHERS.has(type);
+export const isContent = (type: string): boolean => DELTAS.has(type) || WHOLE.has(type) || OTHERS.has(type);

@@ -58,7 +58,6 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
       default:
         assertNever(signal);
     }
-    this.#endIfFatal(events);
     return events;
   }
 
@@ -268,7 +267,9 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     const known = this.#answerItems.find(upstreamId, index) ?? open;
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
     if (kind !== 'message' && kind !== 'reasoning') return null;
-    return this.#begin({ type: kind, id: upstreamId }, index, events).itemId;
+    const { itemId } = this.#begin({ type: kind, id: upstreamId }, index, events);
+    this.#endIfFatal(events);
+    return itemId;
   }
 }
 

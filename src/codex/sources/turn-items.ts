@@ -67,15 +67,11 @@ export class TurnItems {
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
   #droppedReason: UnreadableItem | null = null;
-  #ended = false;
+  ended = false;
 
   constructor(options: SourceOptions) {
     this.#options = options;
     this.#ids = new ItemIds(options.ambient.ids);
-  }
-
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /** How the turn ends with this answer, if the client has something to answer. Null: it may continue. */
@@ -206,10 +202,10 @@ export class TurnItems {
   delta(event: ItemDelta, into: TurnEvent[]): void {
     const said = this.#all.contentOf(event.itemId);
     if (said === null) return;
-    const earlyCitations = this.#earlyCitations.get(event.itemId) ?? [];
     if (event.annotation !== undefined && said.text === '') {
-      earlyCitations.push(event);
-      this.#earlyCitations.set(event.itemId, earlyCitations);
+      const earlier = this.#earlyCitations.get(event.itemId);
+      if (earlier === undefined) this.#earlyCitations.set(event.itemId, [event]);
+      else earlier.push(event);
       return;
     }
     if (!fitsInOrder(event, said)) {
@@ -217,9 +213,10 @@ export class TurnItems {
       return;
     }
     this.#emit(event, into);
-    if (said.text === '') return;
+    if (this.#earlyCitations.size === 0 || said.text === '') return;
+    const citations = this.#earlyCitations.get(event.itemId) ?? [];
     this.#earlyCitations.delete(event.itemId);
-    for (const citation of earlyCitations) this.#emit(citation, into);
+    for (const citation of citations) this.#emit(citation, into);
   }
 
   /** Emits the progress of a hosted tool, in its backend's words. */
@@ -278,7 +275,7 @@ export class TurnItems {
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
-    this.#ended = true;
+    this.ended = true;
     for (const callId of this.#running.keys()) this.toolEnded(callId, NOT_RUN, into);
     for (const event of this.#all.endOpen(statusAfter(outcome))) into.push(event);
     into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });

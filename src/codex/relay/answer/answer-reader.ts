@@ -11,6 +11,7 @@ import {
   readEvent,
   readLongEvent,
   type BeyondLimit,
+  type ReadEvent,
 } from './read-event.ts';
 import { EventRepairs, type Repair, type RepairedEvent } from './repair-event.ts';
 import { joinBytes, MAX_EVENT_BYTES, SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
@@ -43,7 +44,7 @@ export class AnswerReader {
   readonly #events = new SseEvents();
   readonly #repairs: EventRepairs;
   /** The final event has arrived. */
-  #isOver = false;
+  isOver = false;
   #isReported = false;
   /** The backend has reported that the answer failed. */
   #hasFailed = false;
@@ -68,10 +69,6 @@ export class AnswerReader {
     return `ended its answer without response.completed${unread}`;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   /** Whether a single event exceeds the size limit. */
   get isOversized(): boolean {
     return this.#events.isOversized;
@@ -86,34 +83,60 @@ export class AnswerReader {
    * read in slices. Must not be called again before the promise resolves.
    */
   push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const reading = this.#readParts(this.#events.push(chunk));
-    const step = reading.next();
+    const parts = this.#events.push(chunk);
+    const passed: Uint8Array[] = [];
+    for (const [at, part] of parts.entries()) {
+      const reading = part.event === null ? null : this.#see(part.event);
+      if (reading !== null) return this.#pushSlowly(reading, parts.slice(at), passed);
+      this.#pass(part, null, passed);
+    }
     if (this.#events.isInLongLine) this.#options.onActivity();
-    return step.done === true ? step.value : runSliced(reading, this.#options.signal);
+    return passed.length === 0 ? NOTHING : joinBytes(passed);
   }
 
   /** No more bytes follow. Without its final event an answer is incomplete. */
   end(how: 'cut' | 'left'): Uint8Array {
     this.#isAtEnd = true;
     const { bytes, event } = this.#events.end();
-    if (event !== null) atOnce(this.#see(event));
+    const reading = event === null ? null : this.#see(event);
+    if (reading !== null) atOnce(reading);
     this.#report({ kind: 'answer-ended', how });
     return bytes;
   }
 
-  /** Returns the bytes with the repaired events. */
-  *#readParts(parts: readonly StreamPart[]): Sliced<Uint8Array> {
-    const passed: Uint8Array[] = [];
-    for (const { bytes, event } of parts) {
-      const repaired = event === null ? null : yield* this.#see(event);
-      const isLeftOut = this.#options.withoutPreviews === true && isPreview(event?.type ?? null);
-      if (!isLeftOut) passed.push(repaired ?? bytes);
+  /** Most events need no slices, and then no generator either. */
+  #pushSlowly(
+    first: Sliced<Uint8Array | null>,
+    parts: readonly StreamPart[],
+    passed: Uint8Array[],
+  ): Uint8Array | Promise<Uint8Array> {
+    const reading = this.#readParts(first, parts, passed);
+    const step = reading.next();
+    if (this.#events.isInLongLine) this.#options.onActivity();
+    return step.done === true ? step.value : runSliced(reading, this.#options.signal);
+  }
+
+  /** The first part is being read. */
+  *#readParts(
+    first: Sliced<Uint8Array | null>,
+    parts: readonly StreamPart[],
+    passed: Uint8Array[],
+  ): Sliced<Uint8Array> {
+    let reading: Sliced<Uint8Array | null> | null = first;
+    for (const [at, part] of parts.entries()) {
+      if (at > 0) reading = part.event === null ? null : this.#see(part.event);
+      this.#pass(part, reading === null ? null : yield* reading, passed);
     }
     return joinBytes(passed);
   }
 
-  /** Returns what the app-server gets instead of the event; null: the event itself. */
-  *#see({ type: named, data }: SseEvent): Sliced<Uint8Array | null> {
+  #pass({ bytes, event }: StreamPart, repaired: Uint8Array | null, passed: Uint8Array[]): void {
+    const isLeftOut = this.#options.withoutPreviews === true && isPreview(event?.type ?? null);
+    if (!isLeftOut) passed.push(repaired ?? bytes);
+  }
+
+  /** Null: the event was read. Else it is read in slices, which return what the app-server gets instead; null: the event itself. */
+  #see({ type: named, data }: SseEvent): Sliced<Uint8Array | null> | null {
     const { onActivity, onEvent } = this.#options;
     if (!isKeepalive(named)) onActivity();
     if (this.#isReported) return null;
@@ -127,10 +150,19 @@ export class AnswerReader {
     }
     if (named === null && data === '[DONE]') {
       onEvent?.(null, data);
-      this.#isOver = true;
+      this.isOver = true;
       return null;
     }
-    const read = isLongEvent(data) ? yield* readLongEvent(data) : readEvent(data);
+    return isLongEvent(data) ? this.#seeLong(named, data) : this.#seeRead(named, data, readEvent(data));
+  }
+
+  *#seeLong(named: string | null, data: string): Sliced<Uint8Array | null> {
+    const writing = this.#seeRead(named, data, yield* readLongEvent(data));
+    return writing === null ? null : yield* writing;
+  }
+
+  #seeRead(named: string | null, data: string, read: ReadEvent): Sliced<Uint8Array | null> | null {
+    const { onEvent } = this.#options;
     if (typeof read === 'string') {
       onEvent?.(named, null);
       this.#beyond(named, read);
@@ -144,12 +176,21 @@ export class AnswerReader {
       return null;
     }
     const repaired = this.#repairs.repair(type, read);
-    const event = repaired?.event ?? read;
+    if (repaired !== null) return this.#seeRepaired(named, type, repaired);
+    this.#take(named, type, read);
+    return null;
+  }
+
+  *#seeRepaired(named: string | null, type: string, repaired: RepairedEvent): Sliced<Uint8Array> {
     // Before it is reported: the last event ends the answer.
-    const written = repaired === null ? null : yield* this.#write(type, repaired);
-    onEvent?.(type, event);
-    if (named !== null || isRead(type)) this.#read(type, event);
+    const written = yield* this.#write(type, repaired);
+    this.#take(named, type, repaired.event);
     return written;
+  }
+
+  #take(named: string | null, type: string, event: JsonObject): void {
+    this.#options.onEvent?.(type, event);
+    if (named !== null || isRead(type)) this.#read(type, event);
   }
 
   *#write(type: string, { event, repairs }: RepairedEvent): Sliced<Uint8Array> {
@@ -164,19 +205,20 @@ export class AnswerReader {
   }
 
   #read(type: string, data: JsonObject): void {
-    const response = isJsonObject(data['response']) ? data['response'] : {};
     switch (type) {
-      case 'response.completed':
+      case 'response.completed': {
+        const response = responseIn(data);
         // The app-server rejects an answer without an id.
         if (typeof response['id'] === 'string') this.#completed(response);
         else this.#isWithoutId = true;
         return;
+      }
       case 'response.incomplete':
-        this.#report({ kind: 'answer-ended', how: 'incomplete', response });
+        this.#report({ kind: 'answer-ended', how: 'incomplete', response: responseIn(data) });
         return;
       case 'response.failed':
       case 'error':
-        this.#isOver = true;
+        this.isOver = true;
         this.#hasFailed = true;
         this.#onUpstreamEvent({ kind: 'refused', failure: this.#options.toFailure(data) });
         return;
@@ -206,11 +248,15 @@ export class AnswerReader {
 
   #report(signal: Extract<UpstreamEvent, { kind: 'answer-ended' }>): void {
     if (this.#isReported) return;
-    this.#isOver = true;
+    this.isOver = true;
     this.#isReported = true;
     this.#onUpstreamEvent(signal);
   }
 }
+
+const NOTHING = new Uint8Array(0);
+
+const responseIn = ({ response }: JsonObject): JsonObject => (isJsonObject(response) ? response : {});
 
 const BEYOND: Readonly<Record<Exclude<UnreadableEvent, 'no-json'>, string>> = {
   'too-long': `The upstream sent an event of more than ${MAX_EVENT_BYTES / 1024 / 1024} MB.`,

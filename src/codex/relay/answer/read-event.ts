@@ -1,5 +1,6 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../../kit/json/json-reader.ts';
+import { deltaRule } from '../../sources/answer-events.ts';
 import { atOnce, type Sliced } from '../../../kit/async/event-loop.ts';
 
 /** Limits of an event. The app-server skips events beyond this depth; the others are those of client requests. */
@@ -13,7 +14,7 @@ const OPEN_BRACE = 0x7b;
 export type BeyondLimit = 'too-deep' | 'too-wide';
 
 /** Null: not a JSON object. */
-type ReadEvent = JsonObject | null | BeyondLimit;
+export type ReadEvent = JsonObject | null | BeyondLimit;
 
 /** The type of an event that begins with it, as most do: then not all of the data has to be parsed for it. */
 export const firstType = (data: string): string | null => FIRST_TYPE.exec(data)?.[1] ?? null;
@@ -59,7 +60,10 @@ const ITEM_EVENT = /^response\.\w+\.\w+$/;
 
 /** Whether an event is about an item that has not ended, or keeps a connection alive. */
 export const isPreview = (type: string | null): boolean =>
-  type !== null && (isKeepalive(type) || (ITEM_EVENT.test(type) && type !== 'response.output_item.done'));
+  type !== null &&
+  (deltaRule(type) !== null ||
+    isKeepalive(type) ||
+    (ITEM_EVENT.test(type) && type !== 'response.output_item.done'));
 
 const NEUTRAL = /^(?:response\.(?:created|in_progress|queued|metadata)|codex\..*|responsesapi\..*)$/;
 

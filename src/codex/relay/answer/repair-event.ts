@@ -18,6 +18,14 @@ const INPUT_FIELDS: Readonly<Record<string, 'arguments' | 'input'>> = {
   custom_tool_call: 'input',
 };
 
+/** The events that are looked at. */
+const REPAIRED: ReadonlySet<string> = new Set([
+  ...Object.keys(INPUT_EVENTS),
+  'response.output_item.done',
+  'response.completed',
+  'response.incomplete',
+]);
+
 /**
  * Repairs the events of one answer where a backend deviates from the Responses API in a way that the
  * app-server does not accept: it drops such calls, and fails an answer whose usage it cannot read.
@@ -33,6 +41,7 @@ export class EventRepairs {
 
   /** Null: the event needs no repair. */
   repair(type: string, event: JsonObject): RepairedEvent | null {
+    if (!REPAIRED.has(type)) return null;
     const repairs = new Set<Repair>();
     const repaired = this.#repaired(type, event, repairs);
     return repairs.size === 0 ? null : { event: repaired, repairs: [...repairs] };

@@ -43,14 +43,9 @@ export class SseEvents {
   #longEvent: SseEvent | null = null;
 
   /** Whether the current line is longer than any comment: the backend is sending. */
-  get isInLongLine(): boolean {
-    return this.#lineBytes > LONG_LINE_BYTES;
-  }
-
+  isInLongLine = false;
   /** Whether a line exceeds the size limit. */
-  get isOversized(): boolean {
-    return this.#lineBytes > OVERSIZED_BYTES;
-  }
+  isOversized = false;
 
   push(chunk: Uint8Array): readonly StreamPart[] {
     const bytes = this.#lineFeeds.push(chunk);
@@ -69,6 +64,8 @@ export class SseEvents {
       from = lineFrom;
     }
     this.#lineBytes += bytes.length - lineFrom;
+    this.isInLongLine = this.#lineBytes > LONG_LINE_BYTES;
+    this.isOversized = this.#lineBytes > OVERSIZED_BYTES;
     if (from === bytes.length) return parts;
     this.#held.push(bytes.subarray(from));
     this.#heldBytes += bytes.length - from;
@@ -112,11 +109,15 @@ const eventIn = (bytes: Uint8Array): SseEvent | null => {
   const text = decoder.decode(bytes);
   let name: string | null = null;
   let data: string | null = null;
-  for (const line of text.split(text.includes('\r') ? /\r?\n/ : '\n')) {
-    if (line.startsWith('data:')) {
-      const value = line.slice(line.startsWith(' ', 5) ? 6 : 5);
+  const mayHaveCr = text.includes('\r');
+  for (let from = 0, end = 0; end < text.length; from = end + 1) {
+    end = text.indexOf('\n', from);
+    if (end < 0) end = text.length;
+    const to = mayHaveCr && end > from && text[end - 1] === '\r' && end < text.length ? end - 1 : end;
+    if (text.startsWith('data:', from)) {
+      const value = text.slice(text.startsWith(' ', from + 5) ? from + 6 : from + 5, to);
       data = data === null ? value : `${data}\n${value}`;
-    } else if (line.startsWith('event:')) name = line.slice(6).trim();
+    } else if (text.startsWith('event:', from)) name = text.slice(from + 6, to).trim();
   }
   if (data === null) return null;
   // `message` is the default name.

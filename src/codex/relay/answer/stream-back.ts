@@ -74,7 +74,7 @@ export const streamBack = async (
       }
       // This chunk has ended the turn: the app-server must not act on it.
       signal.throwIfAborted();
-      let hasRoom = outgoing.write(passed);
+      let hasRoom = passed.length === 0 || outgoing.write(passed);
       if (reader?.isOver === true && !isLingering) {
         hasRoom = outgoing.pass();
         isLingering = true;

@@ -1,7 +1,9 @@
+import { PassThrough } from 'node:stream';
+
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../../canonical/failure/failure.ts';
-import { replayThenRead, readStreamStart, type StreamStart } from './stream-start.ts';
+import { chunksOf, replayThenRead, readStreamStart, type StreamStart } from './stream-start.ts';
 
 const CREATED = 'event: response.created\ndata: {}\n\n';
 const FAILED = 'event: response.failed\ndata: {"x":1}\n\n';
@@ -63,5 +65,69 @@ describe('the start of a stream', () => {
   it('may be the whole stream', async () => {
     const chunks = stream();
     expect(await textOf(await begin(CREATED, chunks), chunks)).toBe(CREATED);
+  });
+});
+
+describe('chunksOf', () => {
+  const body = () => {
+    const stream = new PassThrough();
+    return { stream, chunks: chunksOf(stream) };
+  };
+  const turnOfLoop = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+
+  it('gives each chunk as it arrives, then the end', async () => {
+    const { stream, chunks } = body();
+    const first = chunks.next();
+    stream.write('one');
+    expect(String((await first).value)).toBe('one');
+    stream.write('two');
+    await turnOfLoop();
+    stream.end('three');
+    expect([String((await chunks.next()).value), String((await chunks.next()).value)]).toEqual([
+      'two',
+      'three',
+    ]);
+    expect([await chunks.next(), await chunks.next()]).toEqual(
+      Array.from({ length: 2 }, () => ({ done: true, value: undefined })),
+    );
+  });
+
+  it('takes no more than one chunk ahead of its reader', async () => {
+    const { stream, chunks } = body();
+    const first = chunks.next();
+    for (let nth = 0; nth < 64; nth += 1) stream.write(Buffer.alloc(16 * 1024));
+    await first;
+    for (let nth = 0; nth < 20; nth += 1) await turnOfLoop();
+    expect(stream.isPaused()).toBe(true);
+    expect(stream.writableNeedDrain).toBe(true);
+    let bytes = 16 * 1024;
+    stream.end();
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
+      bytes += next.value.length;
+    expect(bytes).toBe(64 * 16 * 1024);
+  });
+
+  it('throws the error of the body after what it had, and an error for one that was closed early', async () => {
+    const broken = body();
+    const first = broken.chunks.next();
+    broken.stream.destroy(new Error('reset'));
+    await expect(first).rejects.toThrow('reset');
+    await expect(broken.chunks.next()).rejects.toThrow('reset');
+    const closed = body();
+    const waiting = closed.chunks.next();
+    closed.stream.destroy();
+    await expect(waiting).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' });
+  });
+
+  it('destroys a body that is left early', async () => {
+    const { stream, chunks } = body();
+    const first = chunks.next();
+    stream.write('one');
+    await first;
+    await chunks.return?.();
+    expect([stream.destroyed, (await chunks.next()).done]).toEqual([true, true]);
   });
 });

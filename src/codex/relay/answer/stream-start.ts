@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream';
+
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { isKeepalive, isLongEvent, readEvent, isNeutral } from './read-event.ts';
+import type { AnswerBody } from '../transport/model-transport.ts';
 import { SseEvents, type SseEvent } from './sse-events.ts';
 
 const FAILED = new Set(['response.failed', 'error']);
@@ -70,22 +73,99 @@ export const readStreamStart = async (
   return { held, pending, failure: look.failure, isCut: isCut && withinMs === null, hasOutput: look.isFound };
 };
 
-const CUT: IteratorResult<Buffer> = { done: true, value: undefined };
+/** No more chunks follow. */
+const CUT: IteratorResult<Buffer, undefined> = { done: true, value: undefined };
 
-/** Yields the held chunks, then the rest. */
-export async function* replayThenRead(
+/** The held chunks, then the rest. Not a generator, which would cost something for each chunk. */
+export const replayThenRead = (
   { held, pending }: HeldChunks,
   chunks: AsyncIterator<Buffer>,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* held;
-    for (let step = await (pending ?? chunks.next()); step.done !== true; step = await chunks.next()) {
-      yield step.value;
-    }
-  } finally {
-    await chunks.return?.();
+): AsyncIterableIterator<Buffer> => {
+  let at = 0;
+  let started = pending;
+  const all = {
+    next(): Promise<IteratorResult<Buffer>> {
+      const chunk = held[at];
+      at += 1;
+      if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
+      const step = started ?? chunks.next();
+      started = null;
+      return step;
+    },
+    async return(): Promise<IteratorResult<Buffer>> {
+      await chunks.return?.();
+      return CUT;
+    },
+    [Symbol.asyncIterator]: () => all,
+  };
+  return all;
+};
+
+/** The chunks of a body. It is destroyed if it is left early. */
+export const chunksOf = (body: AnswerBody): AsyncIterator<Buffer> =>
+  body instanceof Readable ? new FlowingChunks(body) : body[Symbol.asyncIterator]();
+
+/** Takes each chunk as it arrives. Node's own iterator waits for an event and a tick before it reads one. */
+class FlowingChunks implements AsyncIterator<Buffer, undefined> {
+  readonly #body: Readable;
+  readonly #unread: Buffer[] = [];
+  #reader: PromiseWithResolvers<IteratorResult<Buffer, undefined>> | null = null;
+  #isStarted = false;
+  #end: { readonly error: unknown } | null = null;
+
+  constructor(body: Readable) {
+    this.#body = body;
+  }
+
+  next(): Promise<IteratorResult<Buffer, undefined>> {
+    if (!this.#isStarted) this.#start();
+    const chunk = this.#unread.shift();
+    if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
+    const reader = Promise.withResolvers<IteratorResult<Buffer, undefined>>();
+    this.#reader = reader;
+    if (this.#end !== null) this.#over(this.#end.error);
+    else if (this.#body.isPaused()) this.#body.resume();
+    return reader.promise;
+  }
+
+  return(): Promise<IteratorResult<Buffer, undefined>> {
+    if (this.#isStarted) this.#body.destroy();
+    this.#over(null);
+    return Promise.resolve(CUT);
+  }
+
+  #start(): void {
+    this.#isStarted = true;
+    this.#body.on('data', (chunk: Buffer) => {
+      if (this.#reader === null) {
+        this.#unread.push(chunk);
+        // The reader lags: so does the backend.
+        this.#body.pause();
+      } else this.#settle()?.resolve({ done: false, value: chunk });
+    });
+    this.#body.on('end', () => this.#over(null));
+    this.#body.on('error', (error) => this.#over(error));
+    this.#body.on('close', () => this.#over(CLOSED));
+  }
+
+  /** The first end counts. */
+  #over(error: unknown): void {
+    this.#end ??= { error };
+    if (this.#end.error === null) this.#settle()?.resolve(CUT);
+    else this.#settle()?.reject(this.#end.error);
+  }
+
+  #settle(): PromiseWithResolvers<IteratorResult<Buffer, undefined>> | null {
+    const reader = this.#reader;
+    this.#reader = null;
+    return reader;
   }
 }
+
+/** A body that was destroyed without a reason. */
+const CLOSED = Object.assign(new Error('the body was closed before its end'), {
+  code: 'ERR_STREAM_PREMATURE_CLOSE',
+});
 
 class FirstEvent {
   readonly #toFailure: (event: JsonObject) => Failure;

@@ -111,8 +111,11 @@ export class RelayTurn implements RelayReport, ModelCall {
       this.#measure(signal);
       this.#isAnswered = signal.kind === 'answer-ended';
       if (signal.kind === 'answer-ended') this.#over();
-      this.answers.see(signal);
-      this.own.see(signal);
+      // Most events are deltas, which neither needs.
+      if (signal.kind !== 'answer-said' || signal.type === 'response.output_item.done') {
+        this.answers.see(signal);
+        this.own.see(signal);
+      }
       if (signal.kind !== 'answer-said' && this.isTraced)
         this.record('wire-signal', { signal: toldSignal(signal) });
       options.onUpstreamEvent(signal);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { readStreamStart, type StreamStart } from '../answer/stream-start.ts';
+import { chunksOf, readStreamStart, type StreamStart } from '../answer/stream-start.ts';
 import { requestHeaders } from '../request/headers.ts';
 import {
   isEventStream,
@@ -84,7 +84,7 @@ const begin = async (
   });
   idleTimeout.heard();
   call?.requestSpan.note({ status: answer.statusCode, headMs: call.requestSpan.elapsed() });
-  const chunks = answer.body[Symbol.asyncIterator]();
+  const chunks = chunksOf(answer.body);
   if (answer.statusCode >= 400)
     return { answer, chunks, streamStart: null, firstByteMs: 0, firstEventMs: null };
   // A backend that disconnects here has sent nothing: the request may be retried.
