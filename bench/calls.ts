@@ -9,7 +9,7 @@ import { createApp, type App } from '../src/compose/app.ts';
 import { loadConfig } from '../src/compose/features.ts';
 import { createLogger } from '../src/observe/log.ts';
 import { startBenchModel } from './model.ts';
-import { promptOf, SLOWLY } from './workload.ts';
+import { promptOf } from './workload.ts';
 
 /**
  * Counts what one streamed request costs in this process: async generators, accumulators, and calls of functions of
@@ -84,8 +84,7 @@ const bodyOf = ({ items, deltas, isSlow }: RequestShape): object => {
     role: index % 2 === 0 ? 'user' : 'assistant',
     content: `Message ${index} of a long conversation.`,
   }));
-  const prompt = promptOf({ model: 'gpt-5.5', deltas });
-  const last = { role: 'user', content: isSlow ? `${prompt} Answer ${SLOWLY}.` : prompt };
+  const last = { role: 'user', content: promptOf({ model: 'gpt-5.5', deltas, isSlow }) };
   return { model: 'gpt-5.5', input: [...turns, last], stream: true };
 };
 

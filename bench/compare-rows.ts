@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import type { BenchModel } from './model.ts';
-import { cpuMs } from './processes.ts';
 import type { ProxySide } from './proxy-side.ts';
 import { ms, NO_WORSE, SHORT, throughput, timeToFirstDelta, warmUp, type Row } from './rows.ts';
-import { conversationOf } from './size-rows.ts';
+import { conversationOf, cpuOfTurns, WORKLOADS, type UsedCpu, type Workload } from './size-rows.ts';
 import { median } from './statistics.ts';
 import type { Ask } from './workload.ts';
 
@@ -30,15 +28,10 @@ interface Commits {
   readonly proxy: ProxySide;
 }
 
-const ANSWERS: Readonly<Record<string, Ask>> = {
-  'a short answer': SHORT,
-  '200 deltas': { ...SHORT, deltas: 200 },
-};
 const KB_64 = conversationOf({ kb: 64 });
 const CPU_ROUNDS = 6;
-const TURNS_PER_ROUND = 100;
-/** Lets what the last turn left behind finish. */
-const SETTLE_MS = 300;
+/** A round is short, so that both commits meet the same other load. */
+const ROUND_SHARE = 0.5;
 
 /** Alternates between both commits, so that other load affects both. */
 export const compareCommits = async (sides: Commits, model: BenchModel): Promise<readonly Row[]> => {
@@ -50,31 +43,17 @@ export const compareCommits = async (sides: Commits, model: BenchModel): Promise
       figure: `${name}: ${row.figure}`,
     }));
   const rows = [...(await sized('1 KB', conversationOf({ kb: 1 }))), ...(await sized('64 KB', KB_64))];
-  for (const [name, ask] of Object.entries(ANSWERS)) rows.push(...(await cpuOf(name, ask, sides)));
+  for (const workload of WORKLOADS) rows.push(...(await cpuOf(workload, sides)));
   return [...rows, await throughput(sides, { rounds: 12, requests: 240, atOnce: 16 }, NO_WORSE)];
 };
 
-export type Used = Readonly<Record<'node' | 'appServer', number>>;
-
-/** CPU a request, one after the other. */
-export const usedBy = async (side: ProxySide, ask: Ask): Promise<Used> => {
-  const pids = await side.pids();
-  const all = () => Promise.all([cpuMs(pids.node), cpuMs(pids.appServer)]);
-  const [node, appServer] = await all();
-  for (let turn = 0; turn < TURNS_PER_ROUND; turn += 1) await side.run(ask);
-  await sleep(SETTLE_MS);
-  const [nodeAfter, appServerAfter] = await all();
-  return {
-    node: (nodeAfter - node) / TURNS_PER_ROUND,
-    appServer: (appServerAfter - appServer) / TURNS_PER_ROUND,
-  };
-};
-
-const cpuOf = async (name: string, ask: Ask, { bare, proxy }: Commits): Promise<readonly Row[]> => {
-  const used = { bare: [] as Used[], proxy: [] as Used[] };
+const cpuOf = async (workload: Workload, { bare, proxy }: Commits): Promise<readonly Row[]> => {
+  const { name, ask, atOnce = 1 } = workload;
+  const turns = Math.round(workload.turns * ROUND_SHARE);
+  const used = { bare: [] as UsedCpu[], proxy: [] as UsedCpu[] };
   for (let round = 0; round < CPU_ROUNDS; round += 1) {
     for (const side of round % 2 === 0 ? (['bare', 'proxy'] as const) : (['proxy', 'bare'] as const))
-      used[side].push(await usedBy(side === 'bare' ? bare : proxy, ask));
+      used[side].push(await cpuOfTurns(side === 'bare' ? bare : proxy, { ask, turns, atOnce }));
   }
   return (['node', 'appServer'] as const).map((part): Row => {
     const [theirs, ours] = [used.bare, used.proxy].map((rounds) => median(rounds.map((one) => one[part])));
@@ -86,7 +65,7 @@ const cpuOf = async (name: string, ask: Ask, { bare, proxy }: Commits): Promise<
       ratio: (now / before).toFixed(3),
       target: '',
       reached: true,
-      numbers: { turns: CPU_ROUNDS * TURNS_PER_ROUND, before, now },
+      numbers: { turns: CPU_ROUNDS * turns, before, now },
     };
   });
 };

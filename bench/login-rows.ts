@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { HANGING, HANGS_EVERY, madeUpLogin, SLOW_SSE, SLOW_SSE_MS } from './chatgpt-backend.ts';
-import { usedBy, type Used } from './compare-rows.ts';
 import type { BenchModel } from './model.ts';
 import type { ProxySide } from './proxy-side.ts';
 import { compareTimes, firstDeltas, ms, SHORT, warmUp, type Goal, type Row } from './rows.ts';
+import { cpuOfTurns, type UsedCpu } from './size-rows.ts';
 import { median, quantile } from './statistics.ts';
 
 /** A proxy with a made-up ChatGPT login. */
@@ -23,6 +23,7 @@ export interface Logins {
 export const AS_A_PROVIDER: Goal = { firstDelta: { maxAddedMs: 0.5 }, leastRate: 0.95 };
 
 const CPU_ROUNDS = 4;
+const TURNS_PER_ROUND = 100;
 const MAX_CPU_MS = 6.5;
 const MAX_ADDED_CPU_MS = 1;
 
@@ -35,11 +36,13 @@ export const loginCpu = async (
   const rows: Row[] = [];
   for (const ask of [SHORT, { ...SHORT, deltas: 200 }]) {
     await model.prepare(ask.deltas);
-    const used = { provider: [] as Used[], login: [] as Used[] };
+    const used = { provider: [] as UsedCpu[], login: [] as UsedCpu[] };
     for (let round = 0; round < CPU_ROUNDS; round += 1) {
       const names = ['provider', 'login'] as const;
       for (const name of round % 2 === 0 ? names : names.toReversed())
-        used[name].push(await usedBy(name === 'provider' ? provider : login, ask));
+        used[name].push(
+          await cpuOfTurns(name === 'provider' ? provider : login, { ask, turns: TURNS_PER_ROUND }),
+        );
     }
     const parts = (name: 'provider' | 'login') =>
       (['node', 'appServer'] as const).map((part) => median(used[name].map((one) => one[part])));

@@ -4,7 +4,16 @@ import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
 import { objectsIn, type JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
-import { CALL_FIRST, DELTA, MCP_LABEL, SLOWLY, type ModelMessage, type ModelQuestion } from './workload.ts';
+import {
+  CALL_FIRST,
+  CALL_TOOL,
+  DELTA,
+  MCP_LABEL,
+  SLOWLY,
+  TOOL_NAME,
+  type ModelMessage,
+  type ModelQuestion,
+} from './workload.ts';
 
 /**
  * The scripted model in its own process, so that it shares no event loop with what is measured. Answers are prepared
@@ -59,16 +68,9 @@ const prepared = (count: number): readonly string[] => {
   return known;
 };
 
-/** A single call of the MCP server. */
-const CALL: readonly string[] = (() => {
-  const item = {
-    id: 'fc_bench',
-    type: 'function_call',
-    call_id: 'call_bench',
-    namespace: `mcp__${MCP_LABEL}`,
-    name: 'add',
-    arguments: '{"a":2,"b":3}',
-  };
+/** An answer that is a single call. */
+const callOf = (call: JsonObject): readonly string[] => {
+  const item = { id: 'fc_bench', type: 'function_call', call_id: 'call_bench', ...call };
   const response = { id: 'resp_call', object: 'response', output: [] };
   const usage = { input_tokens: 10, output_tokens: 10, total_tokens: 20 };
   const events = [
@@ -82,7 +84,11 @@ const CALL: readonly string[] = (() => {
     { type: 'response.completed', response: { ...response, status: 'completed', usage } },
   ];
   return events.map((event, index) => encodeEvent({ ...event, sequence_number: index }));
-})();
+};
+
+/** A call of the MCP server, and one of the client. */
+const MCP_CALL = callOf({ namespace: `mcp__${MCP_LABEL}`, name: 'add', arguments: '{"a":2,"b":3}' });
+const TOOL_CALL = callOf({ name: TOOL_NAME, arguments: '{"city":"Paris"}' });
 
 /** The prompt is the first message of a user. It contains the answer's length ("… 16 deltas") and whether a call comes first. */
 const promptIn = (body: JsonObject): string =>
@@ -92,7 +98,8 @@ const answerTo = (body: JsonObject): readonly string[] => {
   const prompt = promptIn(body);
   const hasCalled = (): boolean =>
     objectsIn(body, 'input').some((item) => item['type'] === 'function_call_output');
-  if (prompt.includes(CALL_FIRST) && !hasCalled()) return CALL;
+  if (prompt.includes(CALL_FIRST) && !hasCalled()) return MCP_CALL;
+  if (prompt.includes(CALL_TOOL)) return TOOL_CALL;
   return prepared(Number(/(\d+) deltas/u.exec(prompt)?.[1] ?? 1));
 };
 

@@ -4,7 +4,7 @@ import { compareVisible } from './model-visible.ts';
 import type { BenchModel } from './model.ts';
 import type { ProxySide } from './proxy-side.ts';
 import { median, quantile, sum } from './statistics.ts';
-import { DELTA, type Ask, type Side, type Timing, type Tool } from './workload.ts';
+import { DELTA, TOOL_NAME, type Ask, type Side, type Timing, type Tool } from './workload.ts';
 
 /** A figure: the proxy compared with the bare app-server in the same run. */
 export interface Row {
@@ -241,9 +241,9 @@ export const refusedConnection = async (
   return rows;
 };
 
-const TOOLS: readonly Tool[] = [
+export const TOOLS: readonly Tool[] = [
   {
-    name: 'get_weather',
+    name: TOOL_NAME,
     description: 'The weather of a city.',
     parameters: {
       type: 'object',

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../src/kit/json/json.ts';
 import { cpuMs } from './processes.ts';
 import type { ProxySide } from './proxy-side.ts';
-import { compareTimes, ms, REST_MS, SHORT, type Row } from './rows.ts';
+import { compareTimes, ms, REST_MS, SHORT, TOOLS, type Row } from './rows.ts';
 import { median } from './statistics.ts';
 import type { Ask, Side } from './workload.ts';
 
@@ -22,10 +22,10 @@ interface Size {
 
 // oxfmt-ignore
 const SIZES: readonly Size[] = [
-  { name: '1 KB', kb: 1, samples: 80, maxAddedMs: 5, maxOfBare: 0.2, turns: 400, maxNodeMs: 4, maxAppServerMs: 15 },
-  { name: '64 KB', kb: 64, samples: 50, maxAddedMs: 8, maxOfBare: null, turns: 0, maxNodeMs: null, maxAppServerMs: null },
-  { name: '512 KB', kb: 512, samples: 30, maxAddedMs: 20, maxOfBare: null, turns: 60, maxNodeMs: 15, maxAppServerMs: null },
-  { name: '4 MB', kb: 4_096, samples: 11, maxAddedMs: 80, maxOfBare: null, turns: 16, maxNodeMs: 90, maxAppServerMs: 25 },
+  { name: '1 KB', kb: 1, samples: 80, maxAddedMs: 4, maxOfBare: 0.2, turns: 400, maxNodeMs: 4, maxAppServerMs: 15 },
+  { name: '64 KB', kb: 64, samples: 50, maxAddedMs: 5, maxOfBare: null, turns: 0, maxNodeMs: null, maxAppServerMs: null },
+  { name: '512 KB', kb: 512, samples: 30, maxAddedMs: 9, maxOfBare: null, turns: 60, maxNodeMs: 15, maxAppServerMs: null },
+  { name: '4 MB', kb: 4_096, samples: 11, maxAddedMs: 40, maxOfBare: null, turns: 16, maxNodeMs: 90, maxAppServerMs: 25 },
 ];
 
 const LINE = 'A line of a message, with "quotes" and a break, like the ones in code or prose.\n';
@@ -95,32 +95,73 @@ export const firstDeltaBySize = async (sides: ThreeSides): Promise<readonly Row[
 /** Lets what the last turn left behind finish. */
 const SETTLE_MS = 300;
 
-/** CPU of our process and of its app-server, per turn, one turn after the other. */
+/** Milliseconds of CPU per turn. */
+export interface UsedCpu {
+  readonly node: number;
+  readonly appServer: number;
+}
+
+/** CPU of our process and of its app-server. `atOnce`: turns that run at the same time. */
+export const cpuOfTurns = async (
+  proxy: ProxySide,
+  { ask, turns, atOnce = 1 }: Pick<Workload, 'ask' | 'atOnce'> & { readonly turns: number },
+): Promise<UsedCpu> => {
+  const pids = await proxy.pids();
+  const used = () => Promise.all([cpuMs(pids.node), cpuMs(pids.appServer)]);
+  await sleep(SETTLE_MS);
+  const before = await used();
+  let left = turns;
+  const client = async (): Promise<void> => {
+    for (; left > 0;) {
+      left -= 1;
+      await proxy.run(ask);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, client));
+  await sleep(SETTLE_MS);
+  const after = await used();
+  return { node: (after[0] - before[0]) / turns, appServer: (after[1] - before[1]) / turns };
+};
+
+/** Answers of different kinds to a short request, and what a turn may cost. */
+export interface Workload {
+  readonly name: string;
+  readonly ask: Ask;
+  readonly turns: number;
+  /** Absent: one turn after the other. */
+  readonly atOnce?: number;
+  readonly maxNodeMs: number | null;
+  readonly maxAppServerMs: number | null;
+}
+
+// oxfmt-ignore
+export const WORKLOADS: readonly Workload[] = [
+  { name: 'a short answer', ask: SHORT, turns: 400, maxNodeMs: 2.5, maxAppServerMs: 2.5 },
+  { name: '200 deltas', ask: { ...SHORT, deltas: 200 }, turns: 200, maxNodeMs: 4.5, maxAppServerMs: 2.8 },
+  { name: '100 single deltas', ask: { ...SHORT, deltas: 100, isSlow: true }, turns: 64, atOnce: 8, maxNodeMs: 9, maxAppServerMs: 2.8 },
+  { name: 'a tool call', ask: { ...SHORT, tools: TOOLS, callsTool: true }, turns: 200, maxNodeMs: null, maxAppServerMs: 2.8 },
+];
+
+/** CPU of our process and of its app-server, per turn. */
 export const cpuPerTurn = async (proxy: ProxySide): Promise<readonly Row[]> => {
   const rows: Row[] = [];
-  for (const size of SIZES.filter(({ turns }) => turns > 0)) {
-    const ask = conversationOf(size);
+  const sizes = SIZES.map((size): Workload => ({ ...size, ask: conversationOf(size) }));
+  for (const { name, ask, turns, atOnce = 1, ...most } of [...WORKLOADS, ...sizes]) {
+    if (turns === 0) continue;
     for (let index = 0; index < WARM_UP; index += 1) await proxy.run(ask);
-    await sleep(SETTLE_MS);
-    const pids = await proxy.pids();
-    const used = () => Promise.all([cpuMs(pids.node), cpuMs(pids.appServer)]);
-    const before = await used();
-    for (let index = 0; index < size.turns; index += 1) await proxy.run(ask);
-    await sleep(SETTLE_MS);
-    const after = await used();
-    const [node, appServer] = [after[0] - before[0], after[1] - before[1]].map((all) => all / size.turns);
-    const row = (name: string, value = Number.NaN, most: number | null): Row => ({
-      figure: `${size.name}: CPU of ${name} per turn, ${size.turns} in a row`,
+    const { node, appServer } = await cpuOfTurns(proxy, { ask, turns, atOnce });
+    const row = (part: string, value: number, limit: number | null): Row => ({
+      figure: `${name}: CPU of ${part} per turn, ${turns} ${atOnce === 1 ? 'in a row' : `by ${atOnce} at once`}`,
       bare: '',
       proxy: ms(value),
       ratio: '',
-      target: most === null ? '' : `≤ ${most} ms`,
-      reached: most === null || value <= most,
-      numbers: { turns: size.turns, ms: value },
+      target: limit === null ? '' : `≤ ${limit} ms`,
+      reached: limit === null || value <= limit,
+      numbers: { turns, ms: value },
     });
     rows.push(
-      row('our Node process', node, size.maxNodeMs),
-      row('the app-server', appServer, size.maxAppServerMs),
+      row('our Node process', node, most.maxNodeMs),
+      row('the app-server', appServer, most.maxAppServerMs),
     );
   }
   return rows;

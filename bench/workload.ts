@@ -11,6 +11,10 @@ export interface Ask {
   readonly tools?: readonly Tool[];
   /** Items after the prompt, in the form of the Responses API. */
   readonly history?: readonly JsonObject[];
+  /** The model pauses before each delta, so that each one comes alone. */
+  readonly isSlow?: boolean;
+  /** The model calls the first of the tools. */
+  readonly callsTool?: boolean;
   /** Offers the tools of this MCP server; the model may call one first. */
   readonly mcp?: { readonly url: string; readonly isCalled: boolean };
 }
@@ -19,6 +23,9 @@ export interface Ask {
 export const MCP_LABEL = 'bench';
 /** A prompt with this text makes the model call a tool of that server first. */
 export const CALL_FIRST = 'Add two numbers first.';
+/** A prompt with this text makes the model call `TOOL_NAME` and end its answer. */
+export const CALL_TOOL = 'Call the tool.';
+export const TOOL_NAME = 'get_weather';
 /** A prompt with this word makes the model pause before each delta. */
 export const SLOWLY = 'slowly';
 
@@ -30,7 +37,12 @@ export interface Tool {
 
 /** The prompt contains the number of deltas to answer with. */
 export const promptOf = (ask: Ask): string =>
-  `Please answer with ${ask.deltas} deltas.${ask.mcp?.isCalled === true ? ` ${CALL_FIRST}` : ''}`;
+  [
+    `Please answer with ${ask.deltas} deltas.`,
+    ...(ask.mcp?.isCalled === true ? [CALL_FIRST] : []),
+    ...(ask.callsTool === true ? [CALL_TOOL] : []),
+    ...(ask.isSlow === true ? [`Answer ${SLOWLY}.`] : []),
+  ].join(' ');
 
 /** Arrival times in milliseconds after the request was sent. */
 export interface Timing {
