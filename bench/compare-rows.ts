@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 import type { BenchModel } from './model.ts';
 import type { ProxySide } from './proxy-side.ts';
-import { ms, NO_WORSE, SHORT, throughput, timeToFirstDelta, warmUp, type Row } from './rows.ts';
+import { ms, NO_WORSE, throughput, timeToFirstDelta, warmUp, type Row } from './rows.ts';
 import { conversationOf, cpuOfTurns, WORKLOADS, type UsedCpu, type Workload } from './size-rows.ts';
 import { median } from './statistics.ts';
 import type { Ask } from './workload.ts';

@@ -75,7 +75,16 @@ export const tap = (
           ending = { kind: 'ended', outcome: event.outcome };
           usage = event.usage;
         }
-        tell(watching, (observer) => observer.onEvent?.(event));
+        // Not by `tell`: there are thousands of events.
+        for (const observer of watching) {
+          try {
+            observer.onEvent?.(event);
+          } catch (error) {
+            tell([observer], () => {
+              throw error;
+            });
+          }
+        }
         return event;
       },
       thrown(error) {

@@ -83,6 +83,7 @@ interface RecordedTurn {
 const recorded = (events: Events, arrange: Recording['arrange'], { recorder, ended }: RecordedTurn): Events =>
   handleEvents(arrange(recorder.made(events)), () => ({
     event(event) {
+      if (event.type === 'item-delta') return event;
       recorder.show(event);
       return event.type === 'turn-ended' ? ended(event).then((end) => [end]) : event;
     },
@@ -97,7 +98,7 @@ class TurnRecorder {
   made(events: Events): Events {
     return handleEvents(events, () => ({
       event: (event) => {
-        this.#made.add(event);
+        if (event.type !== 'item-delta') this.#made.add(event);
         return event;
       },
     }));

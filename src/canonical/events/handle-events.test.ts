@@ -106,9 +106,8 @@ describe('handleEvents', () => {
     await left.return?.();
     expect(log).toEqual(['a open', 'source over', 'a over']);
     expect(await left.next()).toEqual({ done: true, value: undefined });
-    await chain(source([end], log), naming('never', log))
-      [Symbol.asyncIterator]()
-      .return?.();
+    const never = chain(source([end], log), naming('never', log))[Symbol.asyncIterator]();
+    await never.return?.();
     expect(log).toHaveLength(3);
   });
 });
@@ -146,6 +145,7 @@ describe('beginEvents', () => {
     const events = beginEvents(() => Promise.reject(new Error('no turn')))[Symbol.asyncIterator]();
     await expect(events.next()).rejects.toThrow('no turn');
     expect(await events.next()).toEqual({ done: true, value: undefined });
-    expect(await collect(eventsBefore([end], NO_EVENTS))).toEqual([end]);
+    const before = { [Symbol.asyncIterator]: () => eventsBefore([end], NO_EVENTS) };
+    expect(await collect(before)).toEqual([end]);
   });
 });

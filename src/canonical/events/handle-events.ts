@@ -70,7 +70,8 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
       for (const open of this.#open) this.#handlers.push(open());
       this.#source = this.#events[Symbol.asyncIterator]();
     }
-    return this.#source.next().then(this.#took, this.#failed);
+    if (this.#source instanceof PassingIterator) this.#source = this.#source.shortened;
+    return this.#source.next().then(this.#pass, this.#failed);
   }
 
   async return(): Promise<Step> {
@@ -84,19 +85,18 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
     return OVER;
   }
 
-  readonly #took = (step: IteratorResult<TurnEvent>): Step | Promise<Step> => {
-    if (step.done !== true) return this.#pass(step.value, 0);
-    this.#isSourceOver = true;
-    return this.#ended(0);
-  };
-
   readonly #failed = (error: unknown): Promise<Step> => {
     this.#isSourceOver = true;
     return this.#threw(error, 0);
   };
 
-  #pass(given: TurnEvent, from: number): Step | Promise<Step> {
-    let event = given;
+  /** `from`: the first handler that the event passes. */
+  readonly #pass = (step: IteratorResult<TurnEvent>, from = 0): Step | Promise<Step> => {
+    if (step.done === true) {
+      this.#isSourceOver = true;
+      return this.#ended(0);
+    }
+    let event = step.value;
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
       let handled: ReturnType<EventHandler['event']>;
       try {
@@ -107,8 +107,8 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
       if (!('type' in handled)) return this.#finish(handled, nth + 1);
       event = handled;
     }
-    return { done: false, value: event };
-  }
+    return event === step.value ? step : { done: false, value: event };
+  };
 
   #finish(events: LastEvents | Promise<LastEvents>, from: number): Step | Promise<Step> {
     if (events instanceof Promise) {
@@ -130,7 +130,7 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
     readonly from: number;
   }): Step | Promise<Step> {
     const event = events.shift();
-    return event === undefined ? this.#afterLast(from) : this.#pass(event, from);
+    return event === undefined ? this.#afterLast(from) : this.#pass({ done: false, value: event }, from);
   }
 
   /** The source is left when the reader asks for more: it has the last event then. */
@@ -154,8 +154,11 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
 
   async #threw(error: unknown, from: number): Promise<Step> {
     let thrown = error;
-    // As in a loop: the first error counts.
-    await this.#leaveSource().catch(() => {});
+    try {
+      await this.#leaveSource();
+    } catch {
+      // As in a loop: the first error counts.
+    }
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
       try {
         const last = this.#handlers[nth]?.thrown?.(thrown);
@@ -181,40 +184,56 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
   }
 }
 
+/** Passes on the events of another iterator, sooner or later without doing anything. */
+abstract class PassingIterator implements AsyncIterator<TurnEvent> {
+  /** The other iterator, when it can be read in place of this one; null: not yet. */
+  protected others: AsyncIterator<TurnEvent> | null = null;
+
+  /** The iterator to read from now on. */
+  get shortened(): AsyncIterator<TurnEvent> {
+    const { others } = this;
+    if (others === null) return this;
+    return others instanceof PassingIterator ? others.shortened : others;
+  }
+
+  abstract next(): Promise<IteratorResult<TurnEvent>>;
+  abstract return(): Promise<Step>;
+}
+
 /** Events that are known when this has resolved: it may wait, or try several turns. That costs the events themselves nothing. */
 export const beginEvents = (begin: () => Promise<AsyncIterator<TurnEvent>>): AsyncIterable<TurnEvent> => ({
   [Symbol.asyncIterator]: () => new BegunIterator(begin),
 });
 
-class BegunIterator implements AsyncIterator<TurnEvent> {
+class BegunIterator extends PassingIterator {
   readonly #begin: () => Promise<AsyncIterator<TurnEvent>>;
   /** Null: the first event was not asked for yet. */
   #beginning: Promise<AsyncIterator<TurnEvent>> | null = null;
-  #events: AsyncIterator<TurnEvent> | null = null;
 
   constructor(begin: () => Promise<AsyncIterator<TurnEvent>>) {
+    super();
     this.#begin = begin;
   }
 
   next(): Promise<IteratorResult<TurnEvent>> {
-    return this.#events === null ? this.#first() : this.#events.next();
+    return this.others === null ? this.#first() : this.others.next();
   }
 
   async return(): Promise<Step> {
     const events = this.#beginning === null ? NO_EVENTS : await this.#beginning.catch(() => NO_EVENTS);
-    this.#events = NO_EVENTS;
+    this.others = NO_EVENTS;
     await events.return?.();
     return OVER;
   }
 
   async #first(): Promise<IteratorResult<TurnEvent>> {
     try {
-      this.#events = await (this.#beginning ??= this.#begin());
+      this.others = await (this.#beginning ??= this.#begin());
     } catch (error) {
-      this.#events = NO_EVENTS;
+      this.others = NO_EVENTS;
       throw error;
     }
-    return this.#events.next();
+    return this.others.next();
   }
 }
 
@@ -224,20 +243,28 @@ export const NO_EVENTS: AsyncIterator<TurnEvent> = { next: () => Promise.resolve
 export const eventsBefore = (
   first: readonly TurnEvent[],
   others: AsyncIterator<TurnEvent>,
-): AsyncIterableIterator<TurnEvent> => {
-  let at = 0;
-  const events = {
-    next(): Promise<IteratorResult<TurnEvent>> {
-      const event = first[at];
-      at += 1;
-      return event === undefined ? others.next() : Promise.resolve({ done: false, value: event });
-    },
-    async return(): Promise<Step> {
-      at = first.length;
-      await others.return?.();
-      return OVER;
-    },
-    [Symbol.asyncIterator]: () => events,
-  };
-  return events;
-};
+): AsyncIterator<TurnEvent> => new PrecededIterator(first, others);
+
+class PrecededIterator extends PassingIterator {
+  readonly #first: TurnEvent[];
+  readonly #others: AsyncIterator<TurnEvent>;
+
+  constructor(first: readonly TurnEvent[], others: AsyncIterator<TurnEvent>) {
+    super();
+    this.#first = [...first];
+    this.#others = others;
+  }
+
+  next(): Promise<IteratorResult<TurnEvent>> {
+    const event = this.#first.shift();
+    if (event !== undefined) return Promise.resolve({ done: false, value: event });
+    this.others = this.#others;
+    return this.others.next();
+  }
+
+  async return(): Promise<Step> {
+    this.#first.length = 0;
+    await this.#others.return?.();
+    return OVER;
+  }
+}

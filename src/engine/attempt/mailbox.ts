@@ -67,7 +67,7 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
 
   [Symbol.asyncIterator](): AsyncIterator<TurnEvent, undefined> {
     return {
-      next: () => this.#next(),
+      next: this.#next,
       return: () => {
         this.#forget();
         this.#closed = true;
@@ -77,13 +77,19 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     };
   }
 
-  #next(): Promise<Step> {
+  readonly #next = (): Promise<Step> => {
     if (this.#queue.length > 0) {
       if (mustYield()) return yieldToLoop().then(() => this.#now());
       const event = this.#take();
       if (event !== undefined) return Promise.resolve({ done: false, value: event });
     }
-    return this.#now();
+    return this.#closed ? this.#now() : this.#wait();
+  };
+
+  #wait(): Promise<Step> {
+    return new Promise((resolve) => {
+      this.#reader = resolve;
+    });
   }
 
   /** The next event, if there is one; else waits for it. */
@@ -92,9 +98,7 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     if (event !== undefined) return { done: false, value: event };
     if (this.#end !== null) throw this.#end.error;
     if (this.#closed) return OVER;
-    return new Promise((resolve) => {
-      this.#reader = resolve;
-    });
+    return this.#wait();
   }
 
   #handOver(step: Step | Promise<Step>): void {

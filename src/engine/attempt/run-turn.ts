@@ -142,9 +142,9 @@ const acceptedTurn = async (
     try {
       const { value } = await events.next();
       const begun = eventsBefore(value === undefined ? [] : [value], events);
-      return handleEvents(begun, () => answerHandler(asked, turn, deps, { onAccepted, span, leave }))[
-        Symbol.asyncIterator
-      ]();
+      return handleEvents({ [Symbol.asyncIterator]: () => begun }, () =>
+        answerHandler(asked, turn, deps, { onAccepted, span, leave }),
+      )[Symbol.asyncIterator]();
     } catch (error) {
       span.end({ error: codeOf(error) });
       leave();

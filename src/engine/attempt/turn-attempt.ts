@@ -2,7 +2,7 @@ import { gatewayError, failure, GatewayError, type Failure } from '../../canonic
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
 import { beginEvents, eventsBefore } from '../../canonical/events/handle-events.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isPlain, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import { isKnownNotification } from '../../codex/protocol/methods.ts';
 import { RequestTimeout } from '../../codex/rpc/errors.ts';
@@ -82,7 +82,7 @@ export class AnswerSize {
     switch (event.type) {
       case 'item-delta': {
         const { delta, logprobs, annotation } = event;
-        return this.#add(event.itemId, delta.length + charsIn([logprobs, annotation]));
+        return this.#add(event.itemId, delta.length + (isPlain(event) ? 0 : charsIn([logprobs, annotation])));
       }
       case 'item-started':
         return this.#add(event.item.id, charsIn(event.item));
@@ -329,9 +329,13 @@ export class TurnAttempt {
       case 'answer-said':
       case 'answer-ended':
       case 'refused':
-        this.#watch.wire(signal);
-        this.#deliver(source.take(signal));
-        this.#turn.heard(source);
+        // That an answer goes on is an activity, which was reported before, and not its end.
+        if (signal.kind === 'answer-said') this.#deliver(source.take(signal));
+        else {
+          this.#watch.wire(signal);
+          this.#deliver(source.take(signal));
+          this.#turn.heard(source);
+        }
     }
     if (this.#mcp !== null) this.#watch.tools(source.runsTools ? this.#mcp.callMs : null);
   };
@@ -370,7 +374,7 @@ export class TurnAttempt {
     this.#tools?.see(events);
     // A turn that fails before the answer has no preface.
     const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
-    this.#mailbox.push([...preface, ...events]);
+    this.#mailbox.push(preface.length === 0 ? events : [...preface, ...events]);
     if (this.#source?.ended === true) {
       this.#mailbox.close();
       const last = events.at(-1);

@@ -129,7 +129,7 @@ async function* inParts(
             yield { ...event, usage: addUsage(await spent(), event.usage) };
             return;
           }
-          if (steering.hasInput() && part.isInterruptedBy(event)) break;
+          if (event.type === 'item-started' && steering.hasInput() && part.isInterruptedBy(event)) break;
           part.add(event);
           // The client has one head for all parts.
           if (isFirst || event.type !== 'turn-accepted') yield event;

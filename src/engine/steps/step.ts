@@ -1,5 +1,5 @@
-import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { handleEvents } from '../../canonical/events/handle-events.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { handleEvents, type EventHandler } from '../../canonical/events/handle-events.ts';
 import type { PlanTurn, Plan } from '../engine.ts';
 
 /** Delays `onSettled` until it is certain that the turn is not run again, because a further run needs its slot. */
@@ -26,33 +26,17 @@ export class Settling {
   }
 }
 
-/** Changes single events of one run. */
-export interface EventChange {
-  event(event: TurnEvent): TurnEvent;
-  /** The end of a turn whose run threw; throws if it stays an error. */
-  thrown?(error: unknown): TurnEnded;
-}
-
 /** Changes the events of a plan one by one. */
-export const changeEvents = (plan: Plan, change: () => EventChange): Plan => ({
+export const changeEvents = (plan: Plan, change: () => EventHandler): Plan => ({
   ...plan,
-  run: (...how) =>
-    handleEvents(plan.run(...how), () => {
-      const changed = change();
-      return {
-        event: (event) => changed.event(event),
-        thrown(error) {
-          if (changed.thrown === undefined) throw error;
-          return [changed.thrown(error)];
-        },
-      };
-    }),
+  run: (...how) => handleEvents(plan.run(...how), change),
 });
 
 /** Renames items whose ids the client has seen in an earlier answer of the same turn: backends may use ids again. */
 export class FreshIds {
   readonly #used = new Set<string>();
   #renamed = new Map<string, string>();
+  #hasRenamed = false;
 
   async *answer(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
     this.nextAnswer();
@@ -64,10 +48,13 @@ export class FreshIds {
   }
 
   rename(event: TurnEvent): TurnEvent {
+    // Most are deltas of items that have kept their ids.
+    if (event.type === 'item-delta' && !this.#hasRenamed) return event;
     const id = itemIdOf(event);
     if (id === null) return event;
     const fresh = this.#renamed.get(id) ?? this.#freshFor(id);
     if (fresh === id) return event;
+    this.#hasRenamed = true;
     if (event.type === 'item-started' || event.type === 'item-ended') {
       return { ...event, item: { ...event.item, id: fresh } };
     }

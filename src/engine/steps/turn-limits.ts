@@ -1,8 +1,9 @@
 import { failure, failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import type { EventHandler } from '../../canonical/events/handle-events.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Outcome } from '../../canonical/events/turn-event.ts';
-import { changeEvents, type Step, type EventChange } from './step.ts';
+import { changeEvents, type Step } from './step.ts';
 
 const INCOMPLETE: Outcome = { kind: 'incomplete', reason: 'max_model_requests' };
 
@@ -16,11 +17,12 @@ export const endWithinBudget: Step<{ readonly clock: Clock }> = {
   wrap:
     (next, { clock }) =>
     (...turn) =>
-      changeEvents(next(...turn), (): EventChange => {
+      changeEvents(next(...turn), (): EventHandler => {
         let hasProduced = false;
         return {
           event(event) {
             // Lists of tools are not an answer.
+            if (event.type === 'item-delta') return event;
             hasProduced ||= event.type === 'item-started' && event.item.kind !== 'opaque';
             if (!hasProduced || event.type !== 'turn-ended' || event.outcome.kind !== 'failed') return event;
             return isExceeded(event.outcome.failure) ? { ...event, outcome: INCOMPLETE } : event;
@@ -28,7 +30,7 @@ export const endWithinBudget: Step<{ readonly clock: Clock }> = {
           thrown(error) {
             if (!hasProduced || !(error instanceof GatewayError) || !isExceeded(failureOf(error)))
               throw error;
-            return { type: 'turn-ended', outcome: INCOMPLETE, usage: null, at: clock.now() };
+            return [{ type: 'turn-ended', outcome: INCOMPLETE, usage: null, at: clock.now() }];
           },
         };
       }),

@@ -163,8 +163,8 @@ class SseBody implements SelfWriting {
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
-  /** The last sequence number sent. */
-  #sequence = -1;
+  /** The last frame sent. */
+  #last: Frame | null = null;
   /** The end of a stream that was over before its reader was known. */
   #end: ((sink: TextSink) => void) | null = null;
   #isOver = false;
@@ -234,7 +234,7 @@ class SseBody implements SelfWriting {
         // Awaited only when needed: there are thousands of frames.
         if (!this.#add(text)) await this.#untilDrained();
       }
-      this.#sequence = sequenceOf(frame) ?? this.#sequence;
+      this.#last = frame;
       if (this.#isOver) return;
     }
   }
@@ -247,7 +247,7 @@ class SseBody implements SelfWriting {
     // Half a frame was sent: nothing after it could be parsed.
     if (this.#isInsideFrame || endOfBroken === null) throw error;
     await this.#write(endOfBroken(), (frame) =>
-      sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
+      sequenceOf(frame) === null ? frame : withSequence(frame, (sequenceOf(this.#last) ?? -1) + 1),
     );
   }
 
@@ -276,7 +276,6 @@ class SseBody implements SelfWriting {
   }
 
   #flush(): void {
-    this.#pace.cancel();
     if (this.#sink === null || this.#buffer === '') return;
     this.#pace.flushed();
     const text = this.#buffer;
@@ -315,8 +314,10 @@ class SseBody implements SelfWriting {
   }
 }
 
-const sequenceOf = ({ data }: Frame): number | null =>
-  isJsonObject(data) && typeof data['sequence_number'] === 'number' ? data['sequence_number'] : null;
+const sequenceOf = (frame: Frame | null): number | null => {
+  const number = isJsonObject(frame?.data) ? frame.data['sequence_number'] : null;
+  return typeof number === 'number' ? number : null;
+};
 
 const withSequence = (frame: Frame, sequence: number): Frame => ({
   ...frame,

@@ -1,9 +1,11 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import type { Frame } from '../../turns/api.ts';
+import { sseResponse } from './sse-response.ts';
 import { isStream, writeStream } from './write-stream.ts';
 
 let server: Server | null = null;
@@ -111,6 +113,80 @@ describe('writeStream', () => {
     const { incoming } = await serve(response);
     sent.error(new Error('a bug'));
     await expect(textOf(incoming)).rejects.toThrow('aborted');
+  });
+});
+
+describe('a body that writes itself', () => {
+  const text = (value: string): Frame => ({ event: null, data: value });
+  const respond = (frames: AsyncIterable<Frame>, onGone: () => void = () => {}): Response =>
+    sseResponse(frames, {
+      keepaliveMs: 60_000,
+      headers: { 'x-a': 'b' },
+      onGone,
+      onEnd() {},
+      onBug() {},
+      endOfBroken: null,
+    });
+
+  it('gets to the client without a web stream, its head with the first frames', async () => {
+    async function* frames(): AsyncGenerator<Frame> {
+      yield text('é');
+      yield text('two');
+    }
+    const response = respond(frames());
+    vi.spyOn(response.body as ReadableStream, 'getReader');
+    const { incoming, outgoing } = await serve(response);
+    expect([incoming.statusCode, incoming.headers['x-a'], await textOf(incoming)]).toEqual([
+      200,
+      'b',
+      'data: "é"\n\ndata: "two"\n\n',
+    ]);
+    expect(outgoing.flushHeaders).not.toHaveBeenCalled();
+    expect(response.body?.getReader).not.toHaveBeenCalled();
+  });
+
+  it('sends the head of a silent stream at once, and each frame when it is there', async () => {
+    const second = Promise.withResolvers<void>();
+    async function* frames(): AsyncGenerator<Frame> {
+      await second.promise;
+      yield text('late');
+    }
+    const { incoming, outgoing } = await serve(respond(frames()));
+    expect(outgoing.flushHeaders).toHaveBeenCalledOnce();
+    second.resolve();
+    expect(await textOf(incoming)).toBe('data: "late"\n\n');
+  });
+
+  it('reads its frames no further than the client does, and is left with it', async () => {
+    const gone = Promise.withResolvers<void>();
+    let asked = 0;
+    async function* endless(): AsyncGenerator<Frame> {
+      for (; asked < 100_000; asked += 1) yield text('x'.repeat(10_000));
+    }
+    const { incoming, request } = await serve(respond(endless(), gone.resolve));
+    incoming.pause();
+    let before = -1;
+    // Until nothing more is taken: socket buffers hold some megabytes.
+    while (before !== asked) {
+      before = asked;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+    }
+    expect(asked).toBeLessThan(100_000);
+    request.destroy();
+    await expect(gone.promise).resolves.toBeUndefined();
+  });
+
+  it('is left if its client has gone before it is written', async () => {
+    const gone = vi.fn<() => void>();
+    async function* silent(): AsyncGenerator<Frame> {
+      await new Promise(() => {});
+      yield text('never');
+    }
+    const outgoing = Object.assign(new EventEmitter(), { destroyed: true });
+    writeStream(respond(silent(), gone), outgoing as unknown as ServerResponse);
+    expect(gone).toHaveBeenCalledOnce();
   });
 });
 

@@ -72,7 +72,7 @@ const streamed = (
     headers,
     onFrame(frame) {
       tally.sent(frame);
-      trace.record('frame', frame);
+      if (trace.isRecording) trace.record('frame', frame);
     },
     ...(copy === null ? {} : { onText: (text: string) => copy.add(text) }),
     onGone: () => exchange.abort(),

@@ -70,8 +70,8 @@ describe('the start of a stream', () => {
 
 describe('chunksOf', () => {
   const body = () => {
-    const stream = new PassThrough();
-    return { stream, chunks: chunksOf(stream) };
+    const source = new PassThrough();
+    return { source, chunks: chunksOf(source) };
   };
   const turnOfLoop = (): Promise<void> =>
     new Promise((resolve) => {
@@ -79,13 +79,13 @@ describe('chunksOf', () => {
     });
 
   it('gives each chunk as it arrives, then the end', async () => {
-    const { stream, chunks } = body();
+    const { source, chunks } = body();
     const first = chunks.next();
-    stream.write('one');
+    source.write('one');
     expect(String((await first).value)).toBe('one');
-    stream.write('two');
+    source.write('two');
     await turnOfLoop();
-    stream.end('three');
+    source.end('three');
     expect([String((await chunks.next()).value), String((await chunks.next()).value)]).toEqual([
       'two',
       'three',
@@ -96,15 +96,15 @@ describe('chunksOf', () => {
   });
 
   it('takes no more than one chunk ahead of its reader', async () => {
-    const { stream, chunks } = body();
+    const { source, chunks } = body();
     const first = chunks.next();
-    for (let nth = 0; nth < 64; nth += 1) stream.write(Buffer.alloc(16 * 1024));
+    for (let nth = 0; nth < 64; nth += 1) source.write(Buffer.alloc(16 * 1024));
     await first;
     for (let nth = 0; nth < 20; nth += 1) await turnOfLoop();
-    expect(stream.isPaused()).toBe(true);
-    expect(stream.writableNeedDrain).toBe(true);
+    expect(source.isPaused()).toBe(true);
+    expect(source.writableNeedDrain).toBe(true);
     let bytes = 16 * 1024;
-    stream.end();
+    source.end();
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
       bytes += next.value.length;
     expect(bytes).toBe(64 * 16 * 1024);
@@ -113,21 +113,21 @@ describe('chunksOf', () => {
   it('throws the error of the body after what it had, and an error for one that was closed early', async () => {
     const broken = body();
     const first = broken.chunks.next();
-    broken.stream.destroy(new Error('reset'));
+    broken.source.destroy(new Error('reset'));
     await expect(first).rejects.toThrow('reset');
     await expect(broken.chunks.next()).rejects.toThrow('reset');
     const closed = body();
     const waiting = closed.chunks.next();
-    closed.stream.destroy();
+    closed.source.destroy();
     await expect(waiting).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' });
   });
 
   it('destroys a body that is left early', async () => {
-    const { stream, chunks } = body();
+    const { source, chunks } = body();
     const first = chunks.next();
-    stream.write('one');
+    source.write('one');
     await first;
     await chunks.return?.();
-    expect([stream.destroyed, (await chunks.next()).done]).toEqual([true, true]);
+    expect([source.destroyed, (await chunks.next()).done]).toEqual([true, true]);
   });
 });

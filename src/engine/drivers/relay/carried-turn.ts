@@ -98,7 +98,7 @@ export class CarriedTurn implements DrivenTurn {
         },
         onUpstreamEvent: (signal) => this.#upstream(signal, receive),
         onActivity(kind) {
-          waiting.end();
+          if (kind === 'sent') waiting.end();
           receive({ kind: 'activity', of: kind });
         },
       },

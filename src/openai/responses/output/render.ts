@@ -58,7 +58,8 @@ class ResponseRenderer {
 
   /** The frames of an event. */
   next(event: TurnEvent): readonly Frame[] {
-    this.#all.add(event);
+    // Deltas need not be added up: an ended item has its texts.
+    if (event.type !== 'item-delta') this.#all.add(event);
     switch (event.type) {
       case 'turn-accepted':
         if (!this.#meta.isBackground) return [];
@@ -253,7 +254,7 @@ export class ItemRenderer {
   #text({ delta, logprobs = [], annotation }: ItemDelta): void {
     // Empty: no part is opened.
     if (delta === '' && logprobs.length === 0 && annotation === undefined) return;
-    this.#openText();
+    if (!this.#hasText) this.#openText();
     const place = { ...this.#place, content_index: 0 };
     if (delta !== '' || logprobs.length > 0) {
       this.#emit('response.output_text.delta', { ...place, delta, logprobs });
@@ -268,7 +269,6 @@ export class ItemRenderer {
   }
 
   #openText(): void {
-    if (this.#hasText) return;
     this.#hasText = true;
     this.#emit('response.content_part.added', { ...this.#place, content_index: 0, part: textPart('') });
   }
@@ -287,7 +287,7 @@ export class ItemRenderer {
   #closePart(part: Part): void {
     switch (part.kind) {
       case 'text': {
-        this.#openText();
+        if (!this.#hasText) this.#openText();
         const { text, annotations, logprobs = [] } = part;
         const place = { ...this.#place, content_index: 0 };
         this.#emit('response.output_text.done', { ...place, text, logprobs });
