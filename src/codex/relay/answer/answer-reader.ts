@@ -14,6 +14,7 @@ import {
   type ReadEvent,
 } from './read-event.ts';
 import { EventRepairs, type Repair, type RepairedEvent } from './repair-event.ts';
+import type { SplitChunk } from './stream-start.ts';
 import { joinBytes, MAX_EVENT_BYTES, SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
 
 export interface AnswerReaderOptions {
@@ -31,6 +32,8 @@ export interface AnswerReaderOptions {
   readonly onRepaired?: ((repair: Repair) => void) | undefined;
   /** Called for each event, with its data if it was read. */
   readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
+  /** Has split the start of the answer; absent: nothing was split yet. */
+  readonly events?: SseEvents | undefined;
   /** The app-server gets no event of an item before its end, which is all that it acts on. */
   readonly withoutPreviews?: boolean;
 }
@@ -41,7 +44,7 @@ export type UnreadableEvent = 'no-json' | 'too-long' | BeyondLimit;
 export class AnswerReader {
   readonly #options: AnswerReaderOptions;
   readonly #onUpstreamEvent: (signal: UpstreamEvent) => void;
-  readonly #events = new SseEvents();
+  readonly #events: SseEvents;
   readonly #repairs: EventRepairs;
   /** The final event has arrived. */
   isOver = false;
@@ -56,6 +59,7 @@ export class AnswerReader {
 
   constructor(options: AnswerReaderOptions) {
     this.#options = options;
+    this.#events = options.events ?? new SseEvents();
     this.#onUpstreamEvent = options.onUpstreamEvent;
     this.#repairs = new EventRepairs(options.mintCallId);
   }
@@ -82,8 +86,8 @@ export class AnswerReader {
    * Returns the bytes to pass on to the app-server now; a promise of them if an event is so long that it is
    * read in slices. Must not be called again before the promise resolves.
    */
-  push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const parts = this.#events.push(chunk);
+  push(chunk: Uint8Array | SplitChunk): Uint8Array | Promise<Uint8Array> {
+    const parts = chunk instanceof Uint8Array ? this.#events.push(chunk) : chunk;
     const passed: Uint8Array[] = [];
     for (const [at, part] of parts.entries()) {
       const reading = part.event === null ? null : this.#see(part.event);

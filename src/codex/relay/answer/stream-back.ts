@@ -49,6 +49,7 @@ export const streamBack = async (
           onActivity,
           onEvent: call.isTraced ? (type, data) => call.record('wire-said', { type, data }) : undefined,
           withoutPreviews: call.holdsAnswers,
+          events: streamStart?.events ?? undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
@@ -64,7 +65,8 @@ export const streamBack = async (
       // Read first, then pass on: the app-server's reaction to a chunk must follow our own.
       const reading = reader?.push(chunk);
       const read = reading instanceof Promise ? await reading : reading;
-      const passed = isRead && read !== undefined ? read : chunk;
+      // Only an event stream is split before it is read.
+      const passed = isRead || !(chunk instanceof Uint8Array) ? (read ?? NOTHING) : chunk;
       if (call !== null && reader?.isOversized === true) {
         call.onUpstreamEvent({ kind: 'refused', failure: oversizedFailure(hostOf(relayed.target)) });
         reader.end('cut');

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../../canonical/failure/failure.ts';
 import { chunksOf, replayThenRead, readStreamStart, type StreamStart } from './stream-start.ts';
+import { SseEvents } from './sse-events.ts';
 
 const CREATED = 'event: response.created\ndata: {}\n\n';
 const FAILED = 'event: response.failed\ndata: {"x":1}\n\n';
@@ -23,9 +24,13 @@ const begin = (first: string, chunks: AsyncIterator<Buffer>, withinMs = 60_000):
     onActivity() {},
   });
 const textOf = async (streamStart: StreamStart, chunks: AsyncIterator<Buffer>): Promise<string> => {
-  let text = '';
-  for await (const chunk of replayThenRead(streamStart, chunks)) text += chunk.toString();
-  return text;
+  const events = streamStart.events ?? new SseEvents();
+  const bytes: Uint8Array[] = [];
+  for await (const chunk of replayThenRead(streamStart, chunks)) {
+    const parts = chunk instanceof Uint8Array ? events.push(chunk) : chunk;
+    bytes.push(...parts.map((part) => part.bytes));
+  }
+  return Buffer.concat([...bytes, events.end().bytes]).toString();
 };
 
 describe('the start of a stream', () => {

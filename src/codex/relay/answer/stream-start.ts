@@ -4,16 +4,19 @@ import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { isKeepalive, isLongEvent, readEvent, isNeutral } from './read-event.ts';
 import type { AnswerBody } from '../transport/model-transport.ts';
-import { SseEvents, type SseEvent } from './sse-events.ts';
+import { SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
 
 const FAILED = new Set(['response.failed', 'error']);
 
 /** The first events repeat the instructions and tools of the request. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
+/** The parts of a chunk that was split into its events. */
+export type SplitChunk = readonly StreamPart[];
+
 /** Chunks of a stream that have been read but not passed on. */
 interface HeldChunks {
-  readonly held: readonly Buffer[];
+  readonly held: readonly SplitChunk[];
   /** A read that was started but not consumed. */
   readonly pending: Promise<IteratorResult<Buffer>> | null;
 }
@@ -26,6 +29,8 @@ export interface StreamStart extends HeldChunks {
   readonly isCut: boolean;
   /** Whether the first event of output is among what was read. */
   readonly hasOutput: boolean;
+  /** Splits the rest of the stream; null: nothing of it was split yet. */
+  readonly events: SseEvents | null;
 }
 
 export interface StreamStartOptions {
@@ -46,9 +51,8 @@ export const readStreamStart = async (
   withinMs: number | null,
   { toFailure, onActivity, onHeard }: StreamStartOptions,
 ): Promise<StreamStart> => {
-  const held = [first];
   const look = new FirstEvent(toFailure, onActivity);
-  look.push(first);
+  const held = [look.push(first)];
   const late = Promise.withResolvers<null>();
   const timer = withinMs === null ? undefined : setTimeout(late.resolve, withinMs, null);
   let pending: Promise<IteratorResult<Buffer>> | null = null;
@@ -63,14 +67,14 @@ export const readStreamStart = async (
       if (step === null || step.done === true) break;
       pending = null;
       onHeard?.();
-      held.push(step.value);
+      held.push(look.push(step.value));
       bytes += step.value.length;
-      look.push(step.value);
     }
   } finally {
     clearTimeout(timer);
   }
-  return { held, pending, failure: look.failure, isCut: isCut && withinMs === null, hasOutput: look.isFound };
+  const { failure, isFound: hasOutput, events } = look;
+  return { held, pending, failure, isCut: isCut && withinMs === null, hasOutput, events };
 };
 
 /** No more chunks follow. */
@@ -80,11 +84,11 @@ const CUT: IteratorResult<Buffer, undefined> = { done: true, value: undefined };
 export const replayThenRead = (
   { held, pending }: HeldChunks,
   chunks: AsyncIterator<Buffer>,
-): AsyncIterableIterator<Buffer> => {
+): AsyncIterableIterator<SplitChunk | Buffer> => {
   let at = 0;
   let started = pending;
   const all = {
-    next(): Promise<IteratorResult<Buffer>> {
+    next(): Promise<IteratorResult<SplitChunk | Buffer>> {
       const chunk = held[at];
       at += 1;
       if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
@@ -92,7 +96,7 @@ export const replayThenRead = (
       started = null;
       return step;
     },
-    async return(): Promise<IteratorResult<Buffer>> {
+    async return(): Promise<IteratorResult<SplitChunk | Buffer>> {
       await chunks.return?.();
       return CUT;
     },
@@ -170,7 +174,7 @@ const CLOSED = Object.assign(new Error('the body was closed before its end'), {
 class FirstEvent {
   readonly #toFailure: (event: JsonObject) => Failure;
   readonly #onActivity: () => void;
-  readonly #events = new SseEvents();
+  readonly events = new SseEvents();
   isFound = false;
   failure: Failure | null = null;
 
@@ -179,14 +183,16 @@ class FirstEvent {
     this.#onActivity = onActivity;
   }
 
-  push(chunk: Buffer): void {
-    for (const { event } of this.#events.push(chunk)) if (event !== null) this.#see(event);
+  push(chunk: Buffer): SplitChunk {
+    const parts = this.events.push(chunk);
+    for (const { event } of parts) if (event !== null && !this.isFound) this.#see(event);
+    return parts;
   }
 
   #see({ type, data }: SseEvent): void {
     if (isKeepalive(type)) return;
     this.#onActivity();
-    if (this.isFound || isNeutral(type)) return;
+    if (isNeutral(type)) return;
     this.isFound = true;
     if (type === null || data === null || !FAILED.has(type)) return;
     // A long or oversized event is left to the reader of the whole answer.

@@ -98,6 +98,7 @@ const begin = async (
       failure: null,
       isCut: isHeld && watch !== null,
       hasOutput: false,
+      events: null,
     };
     return { answer, chunks, streamStart, firstByteMs, firstEventMs: null };
   }
