@@ -24,15 +24,58 @@ import { errorBody } from '../../shared/error-body.ts';
 import type { Part, Produced, Slot } from '../../../canonical/request/item.ts';
 
 /** Renders turn events as OpenAI's typed stream. The last response object is folded from the same events. */
-export async function* renderResponse(
+export const renderResponse = (
   events: AsyncIterable<TurnEvent>,
   meta: ResponseMeta,
-): AsyncGenerator<Frame> {
-  const renderer = new ResponseRenderer(meta);
-  // Not `yield*`, which would wait for each frame.
-  for (const frame of renderer.begin()) yield frame;
-  for await (const event of events) {
-    for (const frame of renderer.next(event)) yield frame;
+): AsyncIterable<Frame> => ({
+  [Symbol.asyncIterator]: () =>
+    new RenderedFrames(events[Symbol.asyncIterator](), new ResponseRenderer(meta)),
+});
+
+/** Not a generator: most events are deltas, and one would cost more than their frames. */
+class RenderedFrames implements AsyncIterator<Frame, undefined> {
+  readonly #events: AsyncIterator<TurnEvent>;
+  readonly #renderer: ResponseRenderer;
+  #ready: readonly Frame[];
+  /** The next of the frames that are ready. */
+  #at = 0;
+
+  constructor(events: AsyncIterator<TurnEvent>, renderer: ResponseRenderer) {
+    this.#events = events;
+    this.#renderer = renderer;
+    this.#ready = renderer.begin();
+  }
+
+  next(): Promise<IteratorResult<Frame, undefined>> {
+    const frame = this.#ready[this.#at];
+    if (frame === undefined) return this.#events.next().then(this.#render);
+    this.#at += 1;
+    return Promise.resolve({ done: false, value: frame });
+  }
+
+  async return(): Promise<IteratorResult<Frame, undefined>> {
+    this.#ready = [];
+    await this.#events.return?.();
+    return { done: true, value: undefined };
+  }
+
+  readonly #render = (
+    step: IteratorResult<TurnEvent>,
+  ): IteratorResult<Frame, undefined> | Promise<IteratorResult<Frame, undefined>> => {
+    if (step.done === true) return { done: true, value: undefined };
+    try {
+      this.#ready = this.#renderer.next(step.value);
+    } catch (error) {
+      return this.#leave(error);
+    }
+    const [frame] = this.#ready;
+    this.#at = 1;
+    return frame === undefined ? this.next() : { done: false, value: frame };
+  };
+
+  async #leave(error: unknown): Promise<never> {
+    await this.return();
+    throw error;
   }
 }
 
