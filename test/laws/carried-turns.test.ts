@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as fc from 'fast-check';
@@ -20,6 +21,8 @@ import { RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
  */
 const KEYS = ['sk-test-key-0123456789', 'sk-other-key-0123456789'];
 const MODELS = ['gpt-5.5', 'gpt-5.6-luna', 'vendor/unlisted-model'];
+
+const PRE_STARTED = 4;
 
 /** What the model does for one request. */
 const ENDS = [
@@ -149,7 +152,7 @@ const script: Script = (request, connection) => {
 };
 
 beforeAll(async () => {
-  const env = { PROXY_API_KEY: KEYS.join(','), PROXY_PRESTART: '4', PROXY_TOOL_REPAIR_ATTEMPTS: '0' };
+  const env = { PROXY_API_KEY: KEYS.join(','), PROXY_PRESTART: String(PRE_STARTED), PROXY_TOOL_REPAIR_ATTEMPTS: '0' };
   proxy = await startProxy(script, env, { startWorker: startCounted });
 });
 afterAll(() => proxy.close());
@@ -197,7 +200,11 @@ let kills = 0;
 const killAfter = async (ms: number): Promise<void> => {
   await sleep(ms);
   kills += 1;
-  if (worker !== null && !worker.lost.aborted) process.kill(worker.pid, 'SIGKILL');
+  if (worker === null || worker.lost.aborted) return;
+  const lost = once(worker.lost, 'abort');
+  process.kill(worker.pid, 'SIGKILL');
+  // Until the server knows it, requests of the next wave may be sent with what the dead one has asked for, and again.
+  await lost;
 };
 
 /** Runs one wave after the other. */
@@ -297,5 +304,6 @@ it('carry one request after the other, also after calls, long answers and cancel
     {},
   ];
   expect(await runWaves([...ends, ...ends].map(wave))).toEqual([]);
-  expect(turns - before).toBeLessThanOrEqual(2);
+  // The two that fail end their turns. The requests at once of the law above may still have turns started ahead.
+  expect(turns - before).toBeLessThanOrEqual(2 + PRE_STARTED);
 });
