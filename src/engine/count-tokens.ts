@@ -8,7 +8,7 @@ import { isReasoning, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { within } from '../kit/async/wait.ts';
+import { firstAborted, within } from '../kit/async/wait.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 
 /** Counts tokens as the models do. The implementation runs in a thread, so calls are expensive. Callers take turns. */
@@ -74,7 +74,7 @@ export const countInput = (request: Input, counting: CountContext): Promise<numb
  */
 export const countAhead = (request: Input, counting: CountContext): (() => Promise<number>) => {
   const ended = new AbortController();
-  const signal = AbortSignal.any([counting.signal, ended.signal]);
+  const signal = firstAborted(counting.signal, ended.signal);
   const counted = countAll(countableInput(request), request.model, { ...counting, signal }, MAX_AHEAD_MS);
   const orNull = counted.catch(() => null);
   return async () => {

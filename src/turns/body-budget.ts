@@ -65,6 +65,33 @@ interface Waiter {
 
 export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => new Budget(options);
 
+type HeldActions = Omit<HeldBytes, 'caller' | 'bytes'>;
+
+/** Not a literal with a getter: see `test/architecture/kept-garbage.test.ts`. */
+class Held implements HeldBytes {
+  readonly caller: string;
+  readonly start: HeldActions['start'];
+  readonly grow: HeldActions['grow'];
+  readonly keep: HeldActions['keep'];
+  readonly settle: HeldActions['settle'];
+  readonly letGo: HeldActions['letGo'];
+  readonly #bytes: () => number;
+
+  constructor(caller: string, bytes: () => number, actions: HeldActions) {
+    this.caller = caller;
+    this.#bytes = bytes;
+    this.start = actions.start;
+    this.grow = actions.grow;
+    this.keep = actions.keep;
+    this.settle = actions.settle;
+    this.letGo = actions.letGo;
+  }
+
+  get bytes(): number {
+    return this.#bytes();
+  }
+}
+
 class Budget implements BodyBudget {
   readonly #options: BodyBudgetOptions;
   /** The bytes in memory, which are limited in total. */
@@ -107,11 +134,7 @@ class Budget implements BodyBudget {
     };
     // Its place in the order of arrival.
     this.#held.hold(entry, 0);
-    return {
-      caller,
-      get bytes() {
-        return isOver ? 0 : entry.held;
-      },
+    return new Held(caller, () => (isOver ? 0 : entry.held), {
       start: async (announced) => {
         // A body larger than the whole budget is admitted alone.
         const size = Math.min(announced, this.#options.maxBytes);
@@ -133,7 +156,7 @@ class Budget implements BodyBudget {
         entry.isFixed = true;
       },
       letGo: end,
-    };
+    });
   }
 
   #grow(entry: Entry, more: number): void {

@@ -1,5 +1,6 @@
 import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { firstAborted } from '../kit/async/wait.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import type { AdmissionPlace } from './admission.ts';
 import type { Plan } from '../engine/engine.ts';
@@ -27,7 +28,7 @@ export const runChoices = (
   if (places.length === 1) return [plans[0].run(signal, () => only.leave())];
   const perPlan = places.length / plans.length;
   const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const either = firstAborted(signal, stop.signal);
   let ahead: Promise<void> = Promise.resolve();
   return mapAll(places, (place, index) => {
     const plan = plans[Math.floor(index / perPlan)] ?? plans[0];

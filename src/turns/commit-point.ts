@@ -119,11 +119,13 @@ const asUsageLimit = (failed: Failure, nowMs: number): Failure => ({
     : { more: { resets_at: Math.floor(nowMs / 1000) + failed.retryAfterSeconds } }),
 });
 
+async function* failedAt(failed: Failure, at: number): AsyncGenerator<TurnEvent> {
+  yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failed }, usage: null, at };
+}
+
 /** Codex does not recognise this failure in an HTTP status. */
 const onlyFailed = (failed: Failure, at: number): CommittedTurn => ({
-  events: (async function* (): AsyncGenerator<TurnEvent> {
-    yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failed }, usage: null, at };
-  })(),
+  events: failedAt(failed, at),
   accepted: null,
   giveUp: async () => {},
 });

@@ -6,7 +6,7 @@ import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import { countAhead } from '../engine/count-tokens.ts';
 import type { Plan } from '../engine/engine.ts';
-import { unlessAborted } from '../kit/async/wait.ts';
+import { firstAborted, unlessAborted } from '../kit/async/wait.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
@@ -217,7 +217,7 @@ const prepare = async (parsed: ParsedRequest, call: RunCall, starting: RunPartie
 const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunParties) => {
   const { caller, trace, held } = call;
   const cancelled = new AbortController();
-  const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
+  const signal = call.signal === null ? cancelled.signal : firstAborted(cancelled.signal, call.signal);
   // Parsing a long conversation takes a while, and so does starting its turn.
   await yieldToLoop(signal);
   const budgets: ModelBudget[] = [];
@@ -299,7 +299,7 @@ const start = async (
     answerMoments(call.trace),
   ];
   const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const either = firstAborted(signal, stop.signal);
   const events = mapAll(runChoices(plans, places, { signal: either, pace }), (turn) =>
     tap(turn, [pass.watch(), ...watchers], {
       clock,

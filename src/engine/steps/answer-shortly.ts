@@ -9,6 +9,7 @@ import {
   type Part,
 } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
+import { firstAborted } from '../../kit/async/wait.ts';
 import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { TurnAccepted, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -54,21 +55,28 @@ export const answerShortly: Step<{ readonly short: ShortOptions | null }> = {
       ? next
       : (request, context) => ({
           ...next(request, context),
-          async *run(signal, onSettled) {
-            const settling = new Settling(onSettled);
-            const short = await inTime({ request, context }, options, [signal, settling.settle]);
-            options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
-            signal.throwIfAborted();
-            if (short.result === 'answered') {
-              settling.markLast();
-              yield* short.events;
-              return;
-            }
-            context.budget.retry('no short answer');
-            yield* next(await options.prepare(request), context).run(signal, onSettled);
-          },
+          run: (...how) => shortlyOrNot({ request, context }, next, options, how),
         }),
 };
+
+async function* shortlyOrNot(
+  turn: Turn,
+  next: PlanTurn,
+  options: ShortOptions,
+  [signal, onSettled]: Parameters<Plan['run']>,
+): AsyncGenerator<TurnEvent> {
+  const settling = new Settling(onSettled);
+  const short = await inTime(turn, options, [signal, settling.settle]);
+  options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
+  signal.throwIfAborted();
+  if (short.result === 'answered') {
+    settling.markLast();
+    yield* short.events;
+    return;
+  }
+  turn.context.budget.retry('no short answer');
+  yield* next(await options.prepare(turn.request), turn.context).run(signal, onSettled);
+}
 
 type Short =
   | { readonly result: 'answered'; readonly events: readonly TurnEvent[]; readonly why?: never }
@@ -81,7 +89,7 @@ const inTime = async (
 ): Promise<Short> => {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), options.limitMs);
-  const signal = AbortSignal.any([ended, late.signal]);
+  const signal = firstAborted(ended, late.signal);
   let short: Short = { result: 'failed' };
   try {
     for (const effort of options.efforts) {

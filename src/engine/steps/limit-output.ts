@@ -4,6 +4,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { tokenizerFor, type Tokenizer } from '../count-tokens.ts';
 import { cutDelta } from './stop-sequences.ts';
+import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';
 
 /** Answers a request for zero output tokens without asking the model. */
@@ -17,15 +18,17 @@ export const skipEmptyOutput: Step<{ readonly clock: Clock }> = {
       if (request.maxOutputTokens !== 0) return plan;
       return {
         ...plan,
-        async *run(_, onSettled) {
-          onSettled?.();
-          yield { type: 'turn-accepted', ignored: plan.ignored, limitsOutput: true, headers: {} };
-          const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-          yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
-        },
+        run: (_, onSettled) => withoutOutput(plan, clock, onSettled),
       };
     },
 };
+
+async function* withoutOutput(plan: Plan, clock: Clock, onSettled?: () => void): AsyncGenerator<TurnEvent> {
+  onSettled?.();
+  yield { type: 'turn-accepted', ignored: plan.ignored, limitsOutput: true, headers: {} };
+  const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+  yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
+}
 
 /** Longer text is settled (counted for the last time) up to its last space. */
 const SETTLE_ABOVE = 256;

@@ -6,6 +6,7 @@ import { failureOf, GatewayError, gatewayError } from '../../canonical/failure/f
 import { isReasoning, isToolCall, type Item, type Produced } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
+import { firstAborted } from '../../kit/async/wait.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isClientCall } from '../../canonical/request/tool.ts';
 import { countUsage, type CountContext } from '../count-tokens.ts';
@@ -115,7 +116,7 @@ async function* inParts(
         }
         settling.settle();
       };
-      const either = AbortSignal.any([signal, part.signal]);
+      const either = firstAborted(signal, part.signal);
       let reported: Usage | null = null;
       try {
         ids.nextAnswer();

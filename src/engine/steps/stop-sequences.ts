@@ -8,8 +8,10 @@ import {
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
+import { firstAborted } from '../../kit/async/wait.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
+import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';
 
 /** Ends the answer, and its turn, where the dialect of the client says so. */
@@ -21,16 +23,19 @@ export const stopEarly: Step<{ readonly stopEarly: StopEarly | null }> = {
       ? next
       : (request, context) => {
           const plan = next(request, context);
-          return {
-            ...plan,
-            async *run(signal, onSettled) {
-              const left = new AbortController();
-              const events = plan.run(AbortSignal.any([signal, left.signal]), onSettled);
-              yield* endEarly(events, () => left.abort());
-            },
-          };
+          return { ...plan, run: (...how) => endingEarly(plan, endEarly, how) };
         },
 };
+
+async function* endingEarly(
+  plan: Plan,
+  endEarly: StopEarly,
+  [signal, onSettled]: Parameters<Plan['run']>,
+): AsyncGenerator<TurnEvent> {
+  const left = new AbortController();
+  const events = plan.run(firstAborted(signal, left.signal), onSettled);
+  yield* endEarly(events, () => left.abort());
+}
 
 /** Log probabilities of a text that is cut or held back. Each is sent with the beginning of its token. */
 export class HeldLogprobs {

@@ -2,7 +2,9 @@ import { failure, failureOf, GatewayError, type Failure } from '../../canonical/
 import type { EventHandler } from '../../canonical/events/handle-events.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Outcome } from '../../canonical/events/turn-event.ts';
+import { firstAborted } from '../../kit/async/wait.ts';
+import type { Outcome, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Plan } from '../engine.ts';
 import { changeEvents, type Step } from './step.ts';
 
 const INCOMPLETE: Outcome = { kind: 'incomplete', reason: 'max_model_requests' };
@@ -47,24 +49,27 @@ export const limitTime: Step<{ readonly turnTimeoutMs: number; readonly clock: C
       ? next
       : (...turn) => {
           const plan = next(...turn);
-          return {
-            ...plan,
-            async *run(signal, onSettled) {
-              const late = new AbortController();
-              const timer = setTimeout(() => late.abort(), turnTimeoutMs);
-              try {
-                const either = AbortSignal.any([signal, late.signal]);
-                yield* wellFormed(plan.run(either, onSettled), {
-                  clock,
-                  onThrow(error) {
-                    if (signal.aborted || !late.signal.aborted) throw error;
-                    return { kind: 'failed', failure: failure('turn_timeout') };
-                  },
-                });
-              } finally {
-                clearTimeout(timer);
-              }
-            },
-          };
+          return { ...plan, run: (...how) => inTime(plan, { turnTimeoutMs, clock }, how) };
         },
 };
+
+async function* inTime(
+  plan: Plan,
+  { turnTimeoutMs, clock }: { readonly turnTimeoutMs: number; readonly clock: Clock },
+  [signal, onSettled]: Parameters<Plan['run']>,
+): AsyncGenerator<TurnEvent> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), turnTimeoutMs);
+  try {
+    const either = firstAborted(signal, late.signal);
+    yield* wellFormed(plan.run(either, onSettled), {
+      clock,
+      onThrow(error) {
+        if (signal.aborted || !late.signal.aborted) throw error;
+        return { kind: 'failed', failure: failure('turn_timeout') };
+      },
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
 
-import { unlessAborted, pause, IdleTimer } from './wait.ts';
+import { firstAborted, unlessAborted, pause, IdleTimer } from './wait.ts';
 
 const silent = new Promise<string>(() => {});
 
@@ -17,6 +17,22 @@ describe('unlessAborted', () => {
     controller.abort(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
     await expect(unlessAborted(silent, controller.signal)).rejects.toThrow('gone');
+  });
+});
+
+describe('firstAborted', () => {
+  it('is aborted with the first of the signals, for its reason', () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    const first = firstAborted(one.signal, other.signal);
+    expect(first.aborted).toBe(false);
+    other.abort('other');
+    one.abort('one');
+    expect([first.aborted, first.reason]).toEqual([true, 'other']);
+  });
+
+  it('is aborted at once if one of them is', () => {
+    const first = firstAborted(new AbortController().signal, AbortSignal.abort('before'));
+    expect([first.aborted, first.reason]).toEqual([true, 'before']);
   });
 });
 

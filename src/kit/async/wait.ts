@@ -24,6 +24,23 @@ export const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal)
   }
 };
 
+/**
+ * Aborted with the first of the signals. For signals that end with the work at hand: each keeps a listener as long as it
+ * lives. `AbortSignal.any` keeps none, but registers its sources for finalization, which costs more, and keeps them until
+ * a full garbage collection.
+ */
+export const firstAborted = (...signals: readonly AbortSignal[]): AbortSignal => {
+  const first = new AbortController();
+  for (const signal of signals) {
+    if (signal.aborted) {
+      first.abort(signal.reason);
+      break;
+    }
+    signal.addEventListener('abort', () => first.abort(signal.reason), { once: true });
+  }
+  return first.signal;
+};
+
 /** Waits so long. Throws the signal's reason if it is aborted first. */
 export const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
   signal.throwIfAborted();

@@ -72,21 +72,10 @@ export class HeldTurns {
     const held = new HeldTurn(expected, this.#options.clock);
     this.#turns.set(expected.threadId, held);
     this.#ended.delete(expected.threadId);
-    let started = '';
-    return {
-      get expiresAtMs() {
-        return held.expiresAtMs;
-      },
-      get isReady() {
-        return held.isReady;
-      },
-      started(turnId) {
-        started = turnId;
-        held.started(turnId);
-      },
-      claim: (params) => this.#claim(held, started, params),
-      refuseFurtherRequests: () => this.#forget(held),
-    };
+    return new TurnHandle(held, {
+      claim: (turnId, params) => this.#claim(held, turnId, params),
+      forget: () => this.#forget(held),
+    });
   }
 
   #claim(held: HeldTurn, turnId: string, params: RelayTurnParams): RelayTurnHandle {
@@ -105,26 +94,7 @@ export class HeldTurns {
       signIn,
     });
     held.claim(relayTurn);
-    return {
-      report: relayTurn,
-      get wasAsked() {
-        return relayTurn.wasAsked;
-      },
-      get answerBytes() {
-        return relayTurn.answerBytes;
-      },
-      begin: () => relayTurn.begin(),
-      letGo: (after) => {
-        if (!relayTurn.letGo(after)) return false;
-        if (after === 'asks-again') held.unclaim();
-        else this.#forget(held);
-        return true;
-      },
-      close: () => {
-        this.#forget(held);
-        relayTurn.cut();
-      },
-    };
+    return new ClaimedTurn(held, relayTurn, () => this.#forget(held));
   }
 
   #forget(held: HeldTurn): void {
@@ -134,5 +104,80 @@ export class HeldTurns {
     this.#turns.delete(threadId);
     this.#ended.add(threadId);
     forgetOldest(this.#ended, MAX_ENDED);
+  }
+}
+
+// Classes, not literals with getters: see `test/architecture/kept-garbage.test.ts`.
+
+interface TurnActions {
+  readonly claim: (turnId: string, params: RelayTurnParams) => RelayTurnHandle;
+  readonly forget: () => void;
+}
+
+class TurnHandle implements HeldTurnHandle {
+  readonly #held: HeldTurn;
+  readonly #actions: TurnActions;
+  #turnId = '';
+
+  constructor(held: HeldTurn, actions: TurnActions) {
+    this.#held = held;
+    this.#actions = actions;
+  }
+
+  get expiresAtMs(): number | null {
+    return this.#held.expiresAtMs;
+  }
+
+  get isReady(): boolean {
+    return this.#held.isReady;
+  }
+
+  started(turnId: string): void {
+    this.#turnId = turnId;
+    this.#held.started(turnId);
+  }
+
+  claim(params: RelayTurnParams): RelayTurnHandle {
+    return this.#actions.claim(this.#turnId, params);
+  }
+
+  refuseFurtherRequests(): void {
+    this.#actions.forget();
+  }
+}
+
+class ClaimedTurn implements RelayTurnHandle {
+  readonly report: RelayTurn;
+  readonly #held: HeldTurn;
+  readonly #forget: () => void;
+
+  constructor(held: HeldTurn, relayTurn: RelayTurn, forget: () => void) {
+    this.report = relayTurn;
+    this.#held = held;
+    this.#forget = forget;
+  }
+
+  get wasAsked(): boolean {
+    return this.report.wasAsked;
+  }
+
+  get answerBytes(): number {
+    return this.report.answerBytes;
+  }
+
+  begin(): void {
+    this.report.begin();
+  }
+
+  letGo(after: AfterAnswer): boolean {
+    if (!this.report.letGo(after)) return false;
+    if (after === 'asks-again') this.#held.unclaim();
+    else this.#forget();
+    return true;
+  }
+
+  close(): void {
+    this.#forget();
+    this.report.cut();
   }
 }

@@ -25,6 +25,7 @@ import { HeldTurns, type HeldTurnHandle } from './held-turns.ts';
 import { requestHeaders } from '../request/headers.ts';
 import { readModelBody } from '../request/model-body.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
+import { firstAborted } from '../../../kit/async/wait.ts';
 import { joinSteps } from '../../../kit/json/json-writer.ts';
 
 /** What the relay knows about its backend. */
@@ -120,7 +121,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       apiKey: options.apiKey,
       body: NOTHING,
       model,
-      signal: AbortSignal.any([left, relayTurn.signal]),
+      signal: firstAborted(left, relayTurn.signal),
       outgoing: new AppServerAnswer(outgoing, relayTurn),
     });
     const onLearnt = (learnt: string, field: EditField): void => {

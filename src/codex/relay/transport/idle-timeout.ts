@@ -1,4 +1,4 @@
-import { IdleTimer } from '../../../kit/async/wait.ts';
+import { firstAborted, IdleTimer } from '../../../kit/async/wait.ts';
 
 /** Idle timeout of a backend: aborts a request if nothing arrives for too long. */
 export class IdleTimeout {
@@ -11,7 +11,7 @@ export class IdleTimeout {
   constructor(ms: number, gone: AbortSignal) {
     this.#ms = ms;
     this.#idleTimer = new IdleTimer(ms, () => this.#late.abort());
-    this.signal = AbortSignal.any([gone, this.#late.signal]);
+    this.signal = firstAborted(gone, this.#late.signal);
   }
 
   get isAtEnd(): boolean {

@@ -1,3 +1,4 @@
+import { firstAborted } from '../../../kit/async/wait.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { chunksOf, readStreamStart, type StreamStart } from '../answer/stream-start.ts';
 import { requestHeaders } from '../request/headers.ts';
@@ -63,7 +64,7 @@ const begin = async (
     idleTimeout.heard();
     call?.onActivity('heard');
   };
-  const signal = watch === null ? idleTimeout.signal : AbortSignal.any([idleTimeout.signal, watch.signal]);
+  const signal = watch === null ? idleTimeout.signal : firstAborted(idleTimeout.signal, watch.signal);
   const answer = await options.transport.send({
     url: relayed.target + relayed.path,
     method: relayed.method,
