@@ -13,6 +13,7 @@ const open = () => {
   const errors: unknown[] = [];
   let failing: unknown = null;
   let trimmed: readonly number[] = [];
+  let hanging: Promise<void> | null = null;
   const store: RequestStore = {
     async add(rows) {
       if (failing !== null) throw failing;
@@ -20,6 +21,7 @@ const open = () => {
     },
     async trim(keep, limit) {
       trims.push([keep, limit]);
+      await hanging;
       const [first = 0, ...rest] = trimmed;
       trimmed = rest;
       return first;
@@ -41,6 +43,11 @@ const open = () => {
     lost,
     errors,
     fail: (error: unknown) => (failing = error),
+    hang() {
+      const until = Promise.withResolvers<void>();
+      hanging = until.promise;
+      return until;
+    },
     trimming: (counts: readonly number[]) => (trimmed = counts),
   };
 };
@@ -51,20 +58,33 @@ describe('LogWriter', () => {
     writer.add(row('a'));
     writer.add(row('b'));
     await expect.poll(() => written).toEqual(['a b']);
-    await expect.poll(() => trims).toEqual([[9, 500]]);
+    await expect.poll(() => trims).toEqual([[9, 100]]);
   });
 
   it('deletes the oldest rows in steps, and not after every write', async () => {
     const { writer, trims, trimming } = open();
-    trimming([500, 3]);
+    trimming([100, 3]);
     writer.add(row('a'));
     await writer.flush();
     writer.add(row('b'));
     await writer.flush();
-    expect(trims).toEqual([
-      [9, 500],
-      [9, 500],
-    ]);
+    const steps = [
+      [9, 100],
+      [9, 100],
+    ];
+    await expect.poll(() => trims).toEqual(steps);
+  });
+
+  it('does not let readers wait until old rows are deleted', async () => {
+    const { writer, written, trims, hang } = open();
+    const hanging = hang();
+    writer.add(row('a'));
+    await writer.flush();
+    writer.add(row('b'));
+    await writer.flush();
+    expect({ written, trims }).toEqual({ written: ['a', 'b'], trims: [[9, 100]] });
+    hanging.resolve();
+    await writer.close();
   });
 
   it('keeps rows while the store is away, and reports it once', async () => {

@@ -19,8 +19,9 @@ const MAX_WAITING = 5_000;
 const MAX_BATCH = 500;
 /** The oldest rows are deleted after so many new ones, in steps. */
 const TRIM_AFTER = 200;
-const TRIM_ROWS = 500;
-const MAX_TRIM_STEPS = 20;
+/** Few, because other requests wait for the database meanwhile. */
+const TRIM_ROWS = 100;
+const MAX_TRIM_STEPS = 100;
 const CLOSE_MS = 2_000;
 
 /** Writes requests to the store in batches, so that no request waits for it. */
@@ -28,6 +29,8 @@ export class LogWriter {
   readonly #options: LogWriterOptions;
   readonly #queue: WriteQueue<RequestRow>;
   #sinceTrim = TRIM_AFTER;
+  #trimming: Promise<void> | null = null;
+  #isClosed = false;
 
   constructor(options: LogWriterOptions) {
     const { onLost, onError, flushMs = FLUSH_MS } = options;
@@ -55,6 +58,8 @@ export class LogWriter {
 
   async close(): Promise<void> {
     const left = await this.#queue.close(CLOSE_MS);
+    this.#isClosed = true;
+    await this.#trimming;
     if (left.length > 0) this.#options.onLost('stop', left.length);
   }
 
@@ -62,14 +67,19 @@ export class LogWriter {
     const { store, onError } = this.#options;
     await store.add(rows);
     this.#sinceTrim += rows.length;
-    await this.#trim().catch(onError);
+    // Who reads the log waits for its rows, and not for this.
+    this.#trimming ??= this.#trim()
+      .catch(onError)
+      .finally(() => {
+        this.#trimming = null;
+      });
   }
 
   async #trim(): Promise<void> {
     if (this.#sinceTrim < TRIM_AFTER) return;
     this.#sinceTrim = 0;
     const { store, maxRows } = this.#options;
-    for (let step = 0; step < MAX_TRIM_STEPS; step += 1) {
+    for (let step = 0; step < MAX_TRIM_STEPS && !this.#isClosed; step += 1) {
       if ((await store.trim(maxRows, TRIM_ROWS)) < TRIM_ROWS) return;
     }
     // There is more to do: after the next write.
