@@ -57,7 +57,8 @@ export interface Burst {
 }
 
 export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
-  const main = path.join(options.root ?? path.join(import.meta.dirname, '..'), 'src/main.ts');
+  const root = options.root ?? path.join(import.meta.dirname, '..');
+  const main = path.join(root, 'bin/codex-app-server-proxy.js');
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), main], {
     env: {
       ...process.env,

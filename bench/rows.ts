@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { compareVisible } from './model-visible.ts';
 import type { BenchModel } from './model.ts';
+import { residentMb } from './processes.ts';
 import type { ProxySide } from './proxy-side.ts';
 import { median, quantile, sum } from './statistics.ts';
 import { DELTA, TOOL_NAME, type Ask, type Side, type Timing, type Tool } from './workload.ts';
@@ -209,6 +210,32 @@ export const memory = async ({ bare, proxy }: Sides, turns: number): Promise<Row
     target: `≤ ${MAX_MEMORY_MB} MB, flat`,
     reached: after <= MAX_MEMORY_MB && after <= between * FLAT,
     numbers: { turns, before, between, after, bare: theirs },
+  };
+};
+
+const MAX_BOTH_MB = 350;
+
+/** Memory of our process and its app-server after stored responses. Flat: the last two fifths add little. */
+export const memoryOfBoth = async (proxy: ProxySide, turns: number): Promise<Row> => {
+  const { node, appServer } = await proxy.pids();
+  const both = async (): Promise<readonly [number, number]> => [
+    await residentMb(({ pid }) => pid === node),
+    await residentMb(({ pid }) => pid === appServer),
+  ];
+  const before = sum(await both());
+  await perSecond(proxy, (turns * 3) / 5, 8);
+  const between = sum(await both());
+  await perSecond(proxy, (turns * 2) / 5, 8);
+  const [ours, theirs] = await both();
+  const after = ours + theirs;
+  return {
+    figure: `memory of both processes after ${turns} stored responses`,
+    bare: `${theirs.toFixed(0)} MB the app-server`,
+    proxy: `${after.toFixed(0)} MB`,
+    ratio: `from ${before.toFixed(0)}, ${between.toFixed(0)}`,
+    target: `≤ ${MAX_BOTH_MB} MB, flat`,
+    reached: after <= MAX_BOTH_MB && after <= between * FLAT,
+    numbers: { turns, before, between, after, node: ours, appServer: theirs },
   };
 };
 

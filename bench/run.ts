@@ -21,6 +21,7 @@ import {
   VERSUS_NO_RELAY,
   longAnswer,
   memory,
+  memoryOfBoth,
   NO_WORSE,
   refusedConnection,
   throughput,
@@ -189,6 +190,10 @@ const STEPS = {
     ];
     await warmUp([one, other], model);
     return resumeElsewhere(one, other);
+  },
+  'memory-of-both': async (_, { start, model }) => {
+    const proxy = await start('proxy', model.baseUrl);
+    return [await memoryOfBoth(proxy, 5_000)];
   },
   // Last, because this process is no longer fresh.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
