@@ -3,6 +3,8 @@
 // stack. So it has no syntax newer than 2018, and the rest is imported only after the check.
 import { existsSync, readFileSync } from 'node:fs';
 
+import { boundHeap } from './bounded-heap.js';
+
 const read = (name) => readFileSync(new URL('../' + name, import.meta.url), 'utf8');
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -26,7 +28,9 @@ if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
 } else {
   // Loading the sources takes a moment, in which a person would otherwise see nothing.
   const words = process.argv.slice(2);
-  if (process.stderr.isTTY && (words.length === 0 || words.join(' ') === 'serve')) {
+  const isServer = words.length === 0 || words.join(' ') === 'serve';
+  if (isServer) boundHeap(process);
+  if (process.stderr.isTTY && isServer) {
     console.error('starting codex-app-server-proxy ' + JSON.parse(read('package.json')).version + ' …');
   }
   void import(isClone ? source.href : new URL('../dist/main.js', import.meta.url).href);
