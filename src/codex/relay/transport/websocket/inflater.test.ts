@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { constants, deflateRawSync } from 'node:zlib';
 
 import * as fc from 'fast-check';
@@ -62,6 +63,29 @@ describe('Inflater', () => {
     ['invalid stored block lengths', [0x01, 0x01, 0x00, 0x00, 0x00]],
   ])('says %s', (message, bytes) => {
     expect(() => inflater().inflate(Buffer.from(bytes))).toThrow(message);
+  });
+
+  it('never takes the start of a message for a whole one', async () => {
+    const text = `{"type":"response.output_text.delta","delta":"${'so many words, and more of them '.repeat(9)}"}`;
+    for (const level of [1, 6, 9]) {
+      const deflated = deflateRawSync(text, { level, finishFlush: FINISH }).subarray(0, -4);
+      for (let end = 1; end < deflated.length; end += 1) {
+        expect(() => inflater().inflate(deflated.subarray(0, end))).toThrow(
+          expect.objectContaining({ code: expect.stringMatching(/^Z_/) }),
+        );
+      }
+    }
+    const long = deflateRawSync(randomBytes(20_000), { finishFlush: FINISH });
+    await expect(inflater().inflate(long.subarray(0, 15_000))).rejects.toThrow('unexpected end of file');
+  });
+
+  it('reads messages without bytes, with nothing in them, and with a last block (RFC 7692, 7.2.3.4)', () => {
+    const ours = inflater();
+    expect(ours.inflate(Buffer.alloc(0))).toEqual(Buffer.alloc(0));
+    expect(ours.inflate(Buffer.from([0x00]))).toEqual(Buffer.alloc(0));
+    const final = [0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00];
+    expect(ours.inflate(Buffer.from(final))).toEqual(Buffer.from('Hello'));
+    expect(ours.inflate(Buffer.from([0xf2, 0x00, 0x11, 0x00, 0x00]))).toEqual(Buffer.from('Hello'));
   });
 
   it('rejects a message that becomes too large, small as it is', async () => {

@@ -1,12 +1,12 @@
 import { promisify } from 'node:util';
-import { constants, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib';
+import { inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib';
 
 /** What deflate may refer back to. */
 const WINDOW_BYTES = 32 * 1024;
 /** The size of the buffer with the end of earlier messages: it is moved to the front only when the buffer is full. */
 const KEPT_BYTES = 4 * WINDOW_BYTES;
-/** The end of each message, which is not sent. */
-const TRAILER = Buffer.from([0x00, 0x00, 0xff, 0xff]);
+/** The end of each message, which is not sent, and an empty last block: without it zlib takes a cut message for a whole one. */
+const TRAILER = Buffer.from([0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff]);
 /** A message up to this size is inflated at once, unless it becomes larger than this. */
 const SMALL_BYTES = 8 * 1024;
 const SMALL_INFLATED_BYTES = 256 * 1024;
@@ -32,6 +32,8 @@ export class Inflater {
 
   /** Throws or rejects if it is not a deflated message, or is too large. One at a time. */
   inflate(message: Buffer): Buffer | Promise<Buffer> {
+    // Some servers write nothing for nothing.
+    if (message.length === 0) return message;
     const whole = Buffer.concat([message, TRAILER]);
     if (whole.length > SMALL_BYTES) return this.#elsewhere(whole);
     try {
@@ -51,7 +53,6 @@ export class Inflater {
       ...(this.#keptBytes === 0
         ? {}
         : { dictionary: this.#kept.subarray(Math.max(0, this.#keptBytes - WINDOW_BYTES), this.#keptBytes) }),
-      finishFlush: constants.Z_SYNC_FLUSH,
       maxOutputLength: Math.min(maxBytes, this.#maxBytes),
     };
   }

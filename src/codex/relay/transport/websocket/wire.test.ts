@@ -184,7 +184,7 @@ describe('frames of a server', () => {
   it('are refused if they become too large', async () => {
     const { reader, heard } = reading();
     const bomb = deflateRawSync(Buffer.alloc(MAX_BYTES + 1), { finishFlush: constants.Z_SYNC_FLUSH });
-    reader.push(serverFrame(TEXT, bomb, { isCompressed: true }));
+    reader.push(serverFrame(TEXT, bomb.subarray(0, -4), { isCompressed: true }));
     await until(async () => heard.length > 1);
     expect(heard).toEqual(['busy', 'broken 1009']);
   });
