@@ -71,6 +71,14 @@ describe('a request', () => {
     ]);
   });
 
+  it('for the head alone ends a stream that no one would read', async () => {
+    let isLeft = false;
+    const stream = (): Response => new Response(new ReadableStream({ cancel: () => void (isLeft = true) }));
+    const { send } = serveRoutes([route(stream)]);
+    const answer = await send('/thing', { ...KEY, method: 'HEAD' });
+    expect([answer.status, answer.body, isLeft]).toEqual([200, null, true]);
+  });
+
   it('for a WebSocket gets 426', async () => {
     const { send } = serveRoutes([route(() => new Response(), { path: '/v1/responses', method: 'POST' })]);
     const answer = await send('/v1/responses', { headers: { upgrade: 'WebSocket' } });

@@ -75,7 +75,10 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     // More of an abandoned request may still arrive.
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
-    return deps.isPrivate(http) ? response : deps.cors.share(response, http.headers.get('origin'));
+    const shared = deps.isPrivate(http) ? response : deps.cors.share(response, http.headers.get('origin'));
+    // Only its head is sent: a stream would wait for its reader for ever.
+    if (http.method === 'HEAD') await shared.body?.cancel();
+    return shared;
   };
 
   /** A client that does not read must not keep more than its share in memory. Before what was loaded for it is let go. */
