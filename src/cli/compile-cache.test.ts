@@ -57,6 +57,7 @@ describe('compiled code', () => {
     await writeFile(path.join(folder, 'c'), '');
     await enabled();
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
+    expect((await stat(path.dirname(folder))).mode & 0o777).toBe(0o700);
   });
 
   it('is written when a command ends, and threads write to the same folder', async () => {

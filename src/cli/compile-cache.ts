@@ -26,7 +26,11 @@ export const keepCompiled = async (
     if (!(await exists(stateDir)) || (await untrusted(folder)) !== null) return;
     await makePrivateDirectory(folder);
     const names = await readdir(folder, { recursive: true });
-    if (names.length > maxFiles) await rm(folder, { recursive: true });
+    if (names.length > maxFiles) {
+      await rm(folder, { recursive: true });
+      // Node would make it with the rights of any other folder.
+      await makePrivateDirectory(folder);
+    }
     enable(folder);
   } catch {
     // A start without it only takes longer; one that cannot use the state directory says so later.
