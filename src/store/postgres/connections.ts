@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
 import type { CompiledQuery, Kysely } from 'kysely';
@@ -113,10 +114,12 @@ export const cutConnection = (client: PoolClient): void => {
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
 
+/** Made of the text: a pooler may give a connection to this process on which another one has prepared its statements. */
 const statementName = (text: string): string => {
-  const name =
-    statementNames.get(text) ?? (statementNames.size < MAX_PREPARED ? `s${statementNames.size}` : '');
-  if (name !== '') statementNames.set(text, name);
+  const earlier = statementNames.get(text);
+  if (earlier !== undefined || statementNames.size >= MAX_PREPARED) return earlier ?? '';
+  const name = createHash('sha256').update(text).digest('base64url');
+  statementNames.set(text, name);
   return name;
 };
 

@@ -1,11 +1,16 @@
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { damaged, unavailable, unexpected } from '../store-errors.ts';
 
+/** A prepared statement is not there, or is there already. */
+const BEHIND_POOLER = 'PROXY_DATABASE_URL names a pooler that changes connections between transactions';
+
 /** Codes of PostgreSQL for a database that cannot be used now, and what the operator has to know. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '25006': 'it cannot be written',
+  '26000': BEHIND_POOLER,
   '28000': 'it rejects the user of PROXY_DATABASE_URL',
   '28P01': 'it rejects the password of PROXY_DATABASE_URL',
+  '42P05': BEHIND_POOLER,
   '3D000': 'the database of PROXY_DATABASE_URL does not exist',
   '42501': 'the user of PROXY_DATABASE_URL lacks a permission',
   '53100': 'the disk is full',

@@ -66,9 +66,9 @@ describe('Inflater', () => {
   });
 
   it('never takes the start of a message for a whole one', async () => {
-    const text = `{"type":"response.output_text.delta","delta":"${'so many words, and more of them '.repeat(9)}"}`;
+    const event = `{"type":"response.output_text.delta","delta":"${'so many words, and more of them '.repeat(9)}"}`;
     for (const level of [1, 6, 9]) {
-      const deflated = deflateRawSync(text, { level, finishFlush: FINISH }).subarray(0, -4);
+      const deflated = deflateRawSync(event, { level, finishFlush: FINISH }).subarray(0, -4);
       for (let end = 1; end < deflated.length; end += 1) {
         expect(() => inflater().inflate(deflated.subarray(0, end))).toThrow(
           expect.objectContaining({ code: expect.stringMatching(/^Z_/) }),
