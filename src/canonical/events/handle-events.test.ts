@@ -99,6 +99,33 @@ describe('handleEvents', () => {
     expect(await collect(handled)).toEqual([delta('xab'), end]);
   });
 
+  it('asks each handler about an error once, and is over for all of them, wherever it comes from', async () => {
+    const fails = (): never => {
+      throw new Error('late');
+    };
+    for (const inner of [{ ended: fails }, { ended: () => [end] }, { event: fails, thrown: () => [end] }]) {
+      const log: string[] = [];
+      const handled = chain(
+        source([delta('x')], log),
+        naming('a', log, inner),
+        naming('b', log, { event: (event) => (event === end ? fails() : event) }),
+        naming('c', log, {
+          thrown(error) {
+            log.push(`c: ${String(error)}`);
+            throw error;
+          },
+        }),
+      );
+      await expect(collect(handled)).rejects.toThrow('late');
+      expect(log.slice(3).filter((line) => !line.startsWith('source'))).toEqual([
+        'c: Error: late',
+        'a over',
+        'b over',
+        'c over',
+      ]);
+    }
+  });
+
   it('leaves the source with its reader, and opens nothing for a reader that asks for nothing', async () => {
     const log: string[] = [];
     const left = chain(source([delta('x'), end], log), naming('a', log))[Symbol.asyncIterator]();

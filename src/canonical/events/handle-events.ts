@@ -145,7 +145,12 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
 
   #ended(from: number): Step | Promise<Step> {
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
-      const last = this.#handlers[nth]?.ended?.() ?? [];
+      let last: LastEvents;
+      try {
+        last = this.#handlers[nth]?.ended?.() ?? [];
+      } catch (error) {
+        return this.#threw(error, nth + 1);
+      }
       if (last.length > 0) return this.#finish(last, nth + 1);
     }
     this.#end();
@@ -160,12 +165,13 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
       // As in a loop: the first error counts.
     }
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
+      let last: LastEvents | undefined;
       try {
-        const last = this.#handlers[nth]?.thrown?.(thrown);
-        if (last !== undefined) return await this.#finish(last, nth + 1);
+        last = this.#handlers[nth]?.thrown?.(thrown);
       } catch (another) {
         thrown = another;
       }
+      if (last !== undefined) return this.#finish(last, nth + 1);
     }
     this.#end();
     throw thrown;
