@@ -47,15 +47,53 @@ export interface DetachedParts extends RunHandle {
   readonly api: Api;
   readonly events: OneOrMore<AsyncIterable<TurnEvent>>;
   readonly signal: AbortSignal;
+  /** Ends turns that are not being read. */
+  readonly abandon: () => Promise<void>;
 }
 
 export interface RunParts extends DetachedParts {
   readonly head: RunHead;
-  /** Ends turns that are not being read. */
-  readonly abandon: () => void;
   /** Absent: the answer does not begin with it. */
   readonly inputTokens?: InputTokens;
 }
+
+/**
+ * A renderer may be left, or fail, before it asks for the first event: its turns would then wait for a reader, and keep
+ * what they hold.
+ */
+const orAbandoned = (
+  render: () => AsyncIterable<Frame>,
+  abandon: () => Promise<void>,
+): AsyncIterable<Frame> => {
+  const failed = (error: unknown): never => {
+    void abandon();
+    throw error;
+  };
+  try {
+    const frames = render()[Symbol.asyncIterator]();
+    let isBegun = false;
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next() {
+          const step = frames.next();
+          if (isBegun) return step;
+          isBegun = true;
+          return step.catch(failed);
+        },
+        async return() {
+          try {
+            await frames.return?.();
+          } finally {
+            await abandon();
+          }
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+  } catch (error) {
+    return failed(error);
+  }
+};
 
 /** A run with one reader, who is waiting for it. Nothing of it is kept: a slow reader slows its turns down. */
 export const foregroundRun = ({ api, events, signal, abandon, inputTokens, ...parts }: RunParts): Run => {
@@ -68,12 +106,12 @@ export const foregroundRun = ({ api, events, signal, abandon, inputTokens, ...pa
     ...parts,
     cancel(reason) {
       parts.cancel(reason);
-      if (!isRead) abandon();
+      if (!isRead) void abandon();
     },
     turns: events.length,
     events() {
       take();
-      return api.render(parts.meta, events, inputTokens);
+      return orAbandoned(() => api.render(parts.meta, events, inputTokens), abandon);
     },
     reply() {
       take();
@@ -88,13 +126,12 @@ export interface DetachedRun extends RunHandle {
   events(): AsyncIterable<Frame>;
 }
 
-export const detachedRun = ({ api, events, signal, ...parts }: DetachedParts): DetachedRun => ({
+export const detachedRun = ({ api, events, signal, abandon, ...parts }: DetachedParts): DetachedRun => ({
   ...parts,
-  events: () =>
-    api.render(
-      parts.meta,
-      mapAll(events, (turn) => untilAborted(turn, signal)),
-    ),
+  events() {
+    const turns = mapAll(events, (turn) => untilAborted(turn, signal));
+    return orAbandoned(() => api.render(parts.meta, turns), abandon);
+  },
 });
 
 interface LateTurn {

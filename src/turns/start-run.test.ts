@@ -19,7 +19,7 @@ import type { Turn } from '../canonical/context/turn-context.ts';
 import { OPEN_GATE, FREE_PASS, type TurnGate, type GatePass } from './turn-gate.ts';
 import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
-import { NOTHING_LOADED, type Frame, type ParsedRequest } from './api.ts';
+import { NOTHING_LOADED, type Api, type Frame, type ParsedRequest } from './api.ts';
 import { prepareRun, enterGate, Owned, type PreparedRun } from './start-run.ts';
 import type { RunCall } from './run-deps.ts';
 
@@ -83,6 +83,7 @@ const prepared = async (
   signal: AbortSignal | null = null,
   admit: () => Promise<void> = async () => {},
   gate: TurnGate = OPEN_GATE,
+  rendering: Api = api,
 ): Promise<Prepared> => {
   const metrics = createMetrics();
   const turn = new ManualTurn();
@@ -106,7 +107,7 @@ const prepared = async (
   );
   const logger = createLogger({ level: 'silent' });
   const run = await prepareRun(
-    api,
+    rendering,
     parsed,
     {
       requestId: 'req_1',
@@ -150,8 +151,8 @@ const prepared = async (
   return { prepared: run, turn, holds: () => [...holds], asksModel: () => asksModel() };
 };
 
-const started = async (signal: AbortSignal | null = null) => {
-  const { prepared: ready, ...rest } = await prepared(signal);
+const started = async (signal: AbortSignal | null = null, rendering: Api = api) => {
+  const { prepared: ready, ...rest } = await prepared(signal, undefined, undefined, rendering);
   return { run: await ready.start(), ...rest };
 };
 
@@ -240,6 +241,16 @@ describe('a detached run', () => {
     ready.giveUp();
   });
 
+  it('gives back what it holds if its reader leaves before it starts', async () => {
+    const { prepared: ready, holds } = await prepared();
+    const run = ready.detach();
+    const reader = run.events()[Symbol.asyncIterator]();
+    await reader.next();
+    await reader.return?.();
+    await run.ended;
+    expect(holds()).toEqual([]);
+  });
+
   it('throws the reason as soon as it is cancelled', async () => {
     const { prepared: ready, holds } = await prepared();
     const run = ready.detach();
@@ -287,6 +298,32 @@ describe('a foreground run', () => {
     await expect(reading).rejects.toThrow('the client left');
     await run.ended;
     expect(holds()).toEqual([]);
+  });
+
+  it.each([0, 1, 2])('gives back what it holds if its reader leaves after %i frames', async (count) => {
+    const { run, holds } = await started();
+    const reader = run.events()[Symbol.asyncIterator]();
+    for (let frame = 0; frame < count; frame += 1) await reader.next();
+    await reader.return?.();
+    await run.ended;
+    expect(holds()).toEqual([]);
+  });
+
+  it('gives back what it holds if its first frame cannot be rendered', async () => {
+    const render = (): never => {
+      throw new Error('not rendered');
+    };
+    const { run, holds } = await started(null, { ...api, render });
+    expect(() => run.events()).toThrow('not rendered');
+    await run.ended;
+    expect(holds()).toEqual([]);
+    const late = await started(null, {
+      ...api,
+      render: () => ({ [Symbol.asyncIterator]: () => ({ next: async () => render() }) }),
+    });
+    await expect(collect(late.run.events())).rejects.toThrow('not rendered');
+    await late.run.ended;
+    expect(late.holds()).toEqual([]);
   });
 
   it('gives back what it holds if it is cancelled before it is read', async () => {

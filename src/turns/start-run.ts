@@ -65,9 +65,14 @@ async function* emptyTurn(clock: Clock, onEnd: () => void): AsyncGenerator<TurnE
 export class Owned {
   readonly #releases: (() => void)[] = [];
   readonly #released = Promise.withResolvers<void>();
+  #isReleased = false;
 
   get released(): Promise<void> {
     return this.#released.promise;
+  }
+
+  get isReleased(): boolean {
+    return this.#isReleased;
   }
 
   add(release: () => void): void {
@@ -75,6 +80,7 @@ export class Owned {
   }
 
   release(): void {
+    this.#isReleased = true;
     for (const release of this.#releases.splice(0)) release();
     this.#released.resolve();
   }
@@ -177,7 +183,9 @@ export const prepareRun = async (
     ignored: namesWithoutEffect(parsed, prepared.planned[0].plan.ignored),
     start: async () => runOf(api, parsed, call, await begin()),
     detach() {
+      let isBegun = false;
       const first = async () => {
+        isBegun = true;
         try {
           return (await begin()).events[0];
         } catch (error) {
@@ -191,7 +199,12 @@ export const prepareRun = async (
         signal: prepared.signal,
         onBug: (error) => deps.reports.onBug(error, call),
       });
-      return detachedRun(partsOf(api, parsed, call, { ...all, events: [events] }));
+      return detachedRun({
+        ...partsOf(api, parsed, call, { ...all, events: [events] }),
+        async abandon() {
+          if (!isBegun) owned.release();
+        },
+      });
     },
     skip: () => runOf(api, parsed, call, skipped(parsed, all)),
     giveUp: () => owned.release(),
@@ -336,7 +349,11 @@ const start = async (
     accepted,
     events: mapAll(committed, (turn) => turn.events),
     ...usageAhead,
-    abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
+    async abandon() {
+      if (owned.isReleased) return;
+      const left = Promise.all(committed.map((turn) => turn.giveUp()));
+      await left.catch((error: unknown) => deps.reports.onBug(error, call));
+    },
   };
 };
 
@@ -347,7 +364,7 @@ const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: PlannedRun): 
   ignored: namesWithoutEffect(parsed, prepared.planned[0].plan.ignored),
   accepted: null,
   events: mapAll(prepared.turns, () => emptyTurn(deps.ambient.clock, () => owned.release())),
-  abandon: () => owned.release(),
+  abandon: async () => owned.release(),
 });
 
 interface RunTurns extends PlannedRun {
@@ -357,7 +374,7 @@ interface RunTurns extends PlannedRun {
 interface StartedRun extends RunTurns {
   readonly ignored: readonly string[];
   readonly accepted: TurnAccepted | null;
-  readonly abandon: () => void;
+  readonly abandon: () => Promise<void>;
   readonly inputTokens?: InputTokens;
 }
 
