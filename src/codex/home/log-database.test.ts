@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -37,6 +37,15 @@ describe('dropLogRows', () => {
       2,
       [{ body: 'kept' }],
     ]);
+    database.close();
+  });
+
+  it('is not kept from one database by another, which an earlier codex left', async () => {
+    await writeFile(path.join(home, 'logs_1.sqlite'), 'not a database');
+    const database = databaseWith(LOGS);
+    expect(await dropLogRows(home)).toBe('file is not a database');
+    database.exec("INSERT INTO logs (body) VALUES ('a')");
+    expect(database.prepare('SELECT body FROM logs').all()).toEqual([]);
     database.close();
   });
 

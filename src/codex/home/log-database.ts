@@ -25,7 +25,9 @@ export const dropLogRows = async (home: string): Promise<string | null> => {
   try {
     const names = (await readdir(home)).filter((name) => LOG_DATABASE.test(name));
     if (names.length === 0) return 'codex made no log database';
-    for (const name of names) await addTrigger(path.join(home, name));
+    // An earlier codex may have left one of its own.
+    const added = await Promise.allSettled(names.map((name) => addTrigger(path.join(home, name))));
+    for (const one of added) if (one.status === 'rejected') throw one.reason;
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
