@@ -152,7 +152,11 @@ const script: Script = (request, connection) => {
 };
 
 beforeAll(async () => {
-  const env = { PROXY_API_KEY: KEYS.join(','), PROXY_PRESTART: String(PRE_STARTED), PROXY_TOOL_REPAIR_ATTEMPTS: '0' };
+  const env = {
+    PROXY_API_KEY: KEYS.join(','),
+    PROXY_PRESTART: String(PRE_STARTED),
+    PROXY_TOOL_REPAIR_ATTEMPTS: '0',
+  };
   proxy = await startProxy(script, env, { startWorker: startCounted });
 });
 afterAll(() => proxy.close());
