@@ -68,6 +68,8 @@ export interface ParseContext {
   readonly headers: Headers;
   readonly ambient: Ambient;
   readonly models: ModelNames;
+  /** False: no model reads the input, so it may be empty. Default: true. */
+  readonly generates?: boolean;
   /** The response that the request began before, if it runs again. */
   readonly again?: Again;
 }

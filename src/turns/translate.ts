@@ -51,6 +51,7 @@ export interface BodySource {
   readonly local: LocalResponses | null;
   readonly isOnlyRead?: boolean;
   /** See `ParseContext`. */
+  readonly generates?: boolean;
   readonly again?: Again;
 }
 
@@ -72,8 +73,20 @@ export const translateBody = async (
   source: BodySource,
   deps: TranslateDeps,
 ): Promise<TranslatedBody> => {
-  const { caller, headers, models, signal, onBytes, local, trace, again, isOnlyRead = false } = source;
-  const context = { headers, ambient: deps.ambient, models, ...(again === undefined ? {} : { again }) };
+  const {
+    caller,
+    headers,
+    models,
+    signal,
+    onBytes,
+    local,
+    trace,
+    again,
+    isOnlyRead = false,
+    generates = true,
+  } = source;
+  const { ambient } = deps;
+  const context = { headers, ambient, models, generates, ...(again === undefined ? {} : { again }) };
   const parsed = api.parse(body, context);
   const state = await deps.states.open({ caller, references: parsed, signal, onBytes, local, isOnlyRead });
   try {

@@ -26,10 +26,11 @@ const start = freshProxies();
 const rooms: CodexRoom[] = [];
 afterAll(() => Promise.all(rooms.map((room) => room.close())));
 
-const openRoom = async (at: TestProxy = proxy): Promise<CodexRoom> => {
+const openRoom = async (at: TestProxy = proxy, model = 'gpt-5.5'): Promise<CodexRoom> => {
   const room = await openProviderRoom({
     baseUrl: `${at.url}/v1`,
     key: at.key,
+    model,
     ofProvider: 'supports_websockets = true\nrequest_max_retries = 0\nstream_max_retries = 2',
     settings: 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n',
   });
@@ -82,6 +83,14 @@ describe('codex exec over a WebSocket', () => {
     ]);
     const closed = at.log.find(({ msg }) => msg === 'websocket closed');
     expect(closed === undefined || closed['requests'] === 3).toBe(true);
+  });
+
+  it('warms up without any input for its newest models', async () => {
+    const at = await start(hello);
+    const result = await (await openRoom(at, 'gpt-6.1-sol')).exec('Hello?');
+    expect(result.code).toBe(0);
+    expect(lines(at)).toEqual(['GET 101', 'WEBSOCKET 200', 'WEBSOCKET 200']);
+    expect(at.model.requests).toHaveLength(1);
   });
 
   it.each([

@@ -224,4 +224,18 @@ describe('generate: false', () => {
     ]);
     socket.ws.close();
   });
+
+  it.each([true, false])(
+    'may have no input, as codex sends it for its newest models (store: %s)',
+    async (store) => {
+      proxy.use(hello);
+      const socket = await openSocket(proxy);
+      const warm = await socket.create({ input: [], store, generate: false });
+      expect(responseOf(warm)).toMatchObject({ status: 'completed', output: [] });
+      await socket.create({ input: 'Hi', store, previous_response_id: idOf(warm) });
+      expect(input()).toEqual([['user', 'Hi']]);
+      expect(await socket.create({ input: [], store })).toMatchObject({ error: { code: 'empty_array' } });
+      socket.ws.close();
+    },
+  );
 });

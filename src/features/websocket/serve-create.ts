@@ -141,6 +141,7 @@ const answer = async (
     transport: 'websocket',
     local: by.memory.of(streamId),
     held,
+    generates,
     isSteered: () => target !== null && target.pending.length > 0,
   };
   const read = await readTurn(api, async () => takeBody(creation, waiting), source, turns);

@@ -90,6 +90,8 @@ export interface TurnOrigin {
   readonly local: LocalResponses | null;
   /** The bytes of the body, which the run takes over. */
   readonly held: HeldBytes;
+  /** False: no model is asked; absent: one is. */
+  readonly generates?: boolean;
   /** Asked between two items of the answer: whether it should end there; absent: it never does. */
   readonly isSteered?: RunCall['isSteered'];
 }
@@ -111,7 +113,7 @@ export interface ReadTurn extends TranslatedBody {
 export const readTurn = async (
   api: Api,
   readBody: (limits: ReadLimits) => Promise<unknown>,
-  { headers, exchange, trace, local, held }: TurnOrigin,
+  { headers, exchange, trace, local, held, generates = true }: TurnOrigin,
   deps: TurnDeps,
 ): Promise<ReadTurn> => {
   const { signal } = exchange;
@@ -123,7 +125,7 @@ export const readTurn = async (
     const models = await unlessAborted(deps.models.names(), signal);
     if (trace.isRecording) recordBody(trace, body, models);
     const onBytes = referredCounter(limits);
-    const source = { headers, caller: exchange.caller(), models, signal, trace, onBytes, local };
+    const source = { headers, caller: exchange.caller(), models, signal, trace, onBytes, local, generates };
     const translated = await translateBody(api, body, source, deps);
     const isStored = backgroundOf(translated.parsed) !== null && deps.background?.keepsRequests === true;
     const stored = isStored && isJsonObject(body) ? { body, headers: safeHeaders(headers), reruns: 0 } : null;

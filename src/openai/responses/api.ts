@@ -35,7 +35,7 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 /** The Responses API. */
 export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, ResponseMeta> => ({
   path: RESPONSES_PATH,
-  parse: parseResponse,
+  parse: (body, { generates = true }) => ({ ...parseResponse(body), mayBeEmpty: !generates }),
   toTurn(parsed, loaded, { headers, ambient, models, again }) {
     const requested = requestedLayout(headers);
     const read = toTurnRequest(parsed, {

@@ -54,8 +54,8 @@ export interface ParsedResponse {
   /** The ids of earlier items that the input refers to. */
   readonly references: readonly string[];
   readonly continues: Continues | null;
-  /** Only counted, and without an input. */
-  readonly isEmpty?: boolean;
+  /** No model reads the input. Default: false. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** Reads a body whose input is only counted: `model` and `input` may be missing. */
@@ -68,7 +68,7 @@ export const parseCounted = (
   const { input = null, previous_response_id, conversation } = body;
   const isEmpty = input === null && (previous_response_id ?? conversation ?? null) === null;
   const whole = { ...body, model, ...(isEmpty ? { input: [] } : {}), stream: false };
-  return { ...parseResponse(whole), isEmpty };
+  return { ...parseResponse(whole), mayBeEmpty: isEmpty };
 };
 
 /** Without a model name, tokens are counted as for current models. */
@@ -94,7 +94,7 @@ export const parseResponse = (body: unknown): ParsedResponse => {
 };
 
 export const toTurnRequest = (
-  { parsed, unread, isEmpty = false }: ParsedResponse,
+  { parsed, unread, mayBeEmpty = false }: ParsedResponse,
   options: ToTurnOptions,
 ): TranslatedResponse => {
   const ignored = [...unread];
@@ -102,7 +102,7 @@ export const toTurnRequest = (
   const input = readInput(parsed.input, recallOnce(options.recall, options.chain ?? []));
   append(ignored, input.unread);
   const whole = afterChain(options.chain ?? [], input, chainPlace(parsed));
-  if (whole.items.length === 0 && !isEmpty) throw emptyArray('input');
+  if (whole.items.length === 0 && !mayBeEmpty) throw emptyArray('input');
   checkInput(whole);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(parsed.tools ?? [], readers);
