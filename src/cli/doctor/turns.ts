@@ -247,6 +247,7 @@ const REFUSED =
 
 /** How much faster a transport has to be to be called so: two single turns differ by chance. */
 const CLEARLY = 0.8;
+const NOTICEABLE_MS = 50;
 
 /** Pure. Which transport is faster for this account; null: one of them failed. */
 export const compareTransports = (
@@ -259,7 +260,7 @@ export const compareTransports = (
   const [faster, slower] = isSocketFaster ? [websocketMs, httpMs] : [httpMs, websocketMs];
   const name = NAMES[isSocketFaster ? 'websocket' : 'http'];
   const facts = { websocketMs, httpMs, faster: isSocketFaster ? 'websocket' : 'http' };
-  if (faster > slower * CLEARLY)
+  if (faster > slower * CLEARLY || slower - faster < NOTICEABLE_MS)
     return ok(`equally fast: WebSocket ${seconds(websocketMs)}, POST ${seconds(httpMs)}`, facts);
   const says = `${name} is faster for this account: ${seconds(faster)} instead of ${seconds(slower)}`;
   if (isSocketFaster && configured === 'http')
