@@ -120,7 +120,7 @@ export const runWarmUp = async (options: WarmUpOptions): Promise<WarmUpEnd> => {
   };
   const reason = await run().catch((err: unknown) => {
     if (signal.aborted) return 'stopped' as const;
-    base.logger.debug({ err }, 'the warm-up failed');
+    base.logger.info({ err }, 'the warm-up failed');
     return 'failed' as const;
   });
   await parts.close();

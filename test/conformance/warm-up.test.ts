@@ -133,7 +133,7 @@ describe('the warm-up', () => {
       },
     });
     expect(end).toMatchObject({ requests: 1, reason: 'failed' });
-    expect(proxy.log).toContainEqual(expect.objectContaining({ level: 'debug', msg: 'the warm-up failed' }));
+    expect(proxy.log).toContainEqual(expect.objectContaining({ level: 'info', msg: 'the warm-up failed' }));
     expect(await send(proxy)).toContain('response.completed');
   });
 
