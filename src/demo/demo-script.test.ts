@@ -104,6 +104,16 @@ describe('demoSteps', () => {
     ]);
   });
 
+  it('calls a custom tool on demand', () => {
+    const code = { type: 'custom', name: 'code', description: 'Runs code.' };
+    const ask = (tool_choice: JsonObject | string) =>
+      steps({ input: [user('Run code')], tools: [code], tool_choice });
+    const called = [{ call: { name: 'code', tool: 'custom', arguments: 'Run code' }, chunkSize: 8 }];
+    expect(ask('required')).toEqual(called);
+    expect(ask({ type: 'custom', name: 'code' })).toEqual(called);
+    expect(ask('auto')).toEqual([{ text: `${HELLO} You wrote: “Run code”. Sign in.` }]);
+  });
+
   it('follows tool_choice', () => {
     const ask = (tool_choice: JsonObject | string, text = 'Hello weather') =>
       steps({ input: [user(text)], tools: [weather], tool_choice });

@@ -206,6 +206,7 @@ export type DemoStep = Extract<
 const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoStep => ({
   call: {
     name: tool.name,
+    ...(tool.parameters === null && { tool: 'custom' as const }),
     arguments: argumentsFor(tool, text),
     ...(tool.namespace !== null && { namespace: tool.namespace }),
   },

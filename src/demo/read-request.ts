@@ -86,7 +86,8 @@ export interface DeclaredTool {
   readonly name: string;
   readonly namespace: string | null;
   readonly description: string;
-  readonly parameters: JsonObject;
+  /** Null: a custom tool, whose input is any text. */
+  readonly parameters: JsonObject | null;
 }
 
 const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
@@ -149,7 +150,7 @@ export const endsWithUserMessage = (body: JsonObject): boolean => {
   return last !== undefined && isUserMessage(last);
 };
 
-/** All declared function tools. Newer models get them in an input item instead of `tools`. */
+/** All declared functions and custom tools. Newer models get them in an input item instead of `tools`. */
 export const declaredTools = (body: JsonObject): readonly DeclaredTool[] => [
   ...toolsIn(body['tools'], null),
   ...inputItems(body)
@@ -161,8 +162,10 @@ const toolsIn = (tools: Json | undefined, namespace: string | null): readonly De
   objectsOf(tools).flatMap((tool) => {
     const name = stringOf(tool['name']);
     if (tool['type'] === 'namespace') return toolsIn(tool['tools'], name);
-    if (tool['type'] !== 'function') return [];
-    const parameters = isJsonObject(tool['parameters']) ? tool['parameters'] : {};
+    const isCustom = tool['type'] === 'custom';
+    if (tool['type'] !== 'function' && !isCustom) return [];
+    const declared = isJsonObject(tool['parameters']) ? tool['parameters'] : {};
+    const parameters = isCustom ? null : declared;
     return [{ name, namespace, description: stringOf(tool['description']), parameters }];
   });
 
@@ -176,7 +179,9 @@ export const toolPolicy = (body: JsonObject): ToolPolicy => {
   if (choice === 'none') return { mode: 'never' };
   if (choice === 'required') return { mode: 'always', names: null };
   if (!isJsonObject(choice)) return { mode: 'if-fitting', names: null };
-  if (choice['type'] === 'function') return { mode: 'always', names: [stringOf(choice['name'])] };
+  if (choice['type'] === 'function' || choice['type'] === 'custom') {
+    return { mode: 'always', names: [stringOf(choice['name'])] };
+  }
   if (choice['type'] !== 'allowed_tools') return { mode: 'if-fitting', names: null };
   return {
     mode: choice['mode'] === 'required' ? 'always' : 'if-fitting',
@@ -251,7 +256,12 @@ export const chooseTool = (
 ): DeclaredTool | null => {
   if (policy.mode === 'never') return null;
   if (policy.mode !== 'always' && FORBIDS_TOOLS.test(text)) return null;
-  const open = tools.filter((tool) => policy.names === null || policy.names.includes(tool.name));
+  const open = tools.filter(
+    ({ name, parameters }) =>
+      (policy.names === null || policy.names.includes(name)) &&
+      // Its input may have to follow a grammar, so it is only called on demand.
+      (parameters !== null || policy.mode === 'always'),
+  );
   const queryWords = topicWords(text);
   const shared = (words: string): number =>
     [...topicWords(words)].filter((word) => queryWords.has(word)).length;
@@ -264,6 +274,6 @@ export const chooseTool = (
   return best.tool;
 };
 
-/** Arguments that match the tool's schema, with values from the text where possible. */
+/** Arguments that match the tool's schema, with values from the text where possible; for a custom tool the text itself. */
 export const argumentsFor = ({ parameters }: DeclaredTool, text: string): Json =>
-  sampleArguments(parameters, hintsOf(text)) ?? {};
+  parameters === null ? shorten(text, 160) : (sampleArguments(parameters, hintsOf(text)) ?? {});
