@@ -4,10 +4,12 @@ import { CodexWatch } from './codex-watch.ts';
 
 const open = () => {
   const lines: unknown[] = [];
+  const infos: unknown[] = [];
   const watch = new CodexWatch('1.2.3', {
     warn: (...line: readonly unknown[]) => void lines.push(line),
+    info: (...line: readonly unknown[]) => void infos.push(line),
   } as never);
-  return { watch, lines };
+  return { watch, lines, infos };
 };
 
 it('logs another version than the tested one, once for all app-servers', () => {
@@ -27,10 +29,11 @@ it('logs each warning once, and keeps it', () => {
 });
 
 it('says of the one about bubblewrap, which a newcomer reads first, that it is harmless', () => {
-  const { watch, lines } = open();
+  const { watch, lines, infos } = open();
   const warning = 'Codex could not find bubblewrap on PATH. Install it.';
   watch.warned(warning);
-  expect(lines).toEqual([
+  expect(lines).toEqual([]);
+  expect(infos).toEqual([
     [
       { warning, note: 'harmless: only tools of codex itself need it, and they are off' },
       'codex has a warning',

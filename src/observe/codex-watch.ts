@@ -47,8 +47,8 @@ export class CodexWatch {
       return;
     }
     this.#warnings.add(warning);
-    const note = HARMLESS_WARNING.test(warning) ? HARMLESS : {};
-    this.#logger.warn({ warning, ...note }, 'codex has a warning');
+    if (HARMLESS_WARNING.test(warning)) this.#logger.info({ warning, ...HARMLESS }, 'codex has a warning');
+    else this.#logger.warn({ warning }, 'codex has a warning');
   }
 
   report(): CodexReport {
