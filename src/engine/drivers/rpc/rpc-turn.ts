@@ -127,9 +127,11 @@ export class RpcTurn implements DrivenTurn {
   async end({ usage }: TurnEnd): Promise<void> {
     this.#isEnded = true;
     this.#asking.end(usage === null ? {} : tokenFacts(usage));
-    this.#unwatch();
     if (this.#kind !== null) void this.#deps.preStarted.prepare(this.#lease, this.#kind);
     await closeTurn(this.#appServer, this.#running, this.#threadId);
+    // Only now: the app-server may call a tool before it sees the interrupt. A call of a thread that is not watched is
+    // rejected, and then it would ask the model once more.
+    this.#unwatch();
   }
 
   /** Throws if the client left while the turn was being started. `started`: something in this thread, which is closed. */
@@ -146,6 +148,7 @@ export class RpcTurn implements DrivenTurn {
   }
 
   #receive(signal: TurnSignal, receive: (signal: TurnSignal) => void): void {
+    if (this.#isEnded) return;
     if (signal.kind === 'closed') {
       this.#running = null;
       this.#threadId = null;
