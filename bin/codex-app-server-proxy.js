@@ -3,7 +3,7 @@
 // stack. So it has no syntax newer than 2018, and the rest is imported only after the check.
 import { existsSync, readFileSync } from 'node:fs';
 
-import { boundHeap } from './bounded-heap.js';
+import { boundMemory } from './bounded-memory.js';
 
 const read = (name) => readFileSync(new URL('../' + name, import.meta.url), 'utf8');
 
@@ -29,7 +29,7 @@ if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
   // Loading the sources takes a moment, in which a person would otherwise see nothing.
   const words = process.argv.slice(2);
   const isServer = words.length === 0 || words.join(' ') === 'serve';
-  if (isServer) boundHeap(process);
+  if (isServer) boundMemory(process);
   if (process.stderr.isTTY && isServer) {
     console.error('starting codex-app-server-proxy ' + JSON.parse(read('package.json')).version + ' …');
   }
