@@ -10,12 +10,51 @@ import {
   turnOf,
   type StoreHarness,
 } from '../support/store-harness.ts';
-import type { Position, TurnRow } from '../../src/features/state/store/port.ts';
+import type { Onto, Position, TurnRow } from '../../src/features/state/store/port.ts';
 
 const keysOf = (turns: readonly TurnRow[]): readonly string[] => turns.map(({ key }) => key);
 
 const chainAt = async ({ store }: StoreHarness, at: Position): Promise<readonly string[]> =>
   keysOf(await store.turns.upTo('alice', at));
+
+/** Commits the same background response each time; `run` says which of its runs made the answer. */
+const backgroundWrite = async (
+  harness: StoreHarness,
+  kind: 'new' | 'after' | 'fork' | 'conversation',
+): Promise<((run?: string) => Promise<Position | null>) & { responseId: string; key: string }> => {
+  const { store, clock } = harness;
+  const running = { status: 'in_progress', isBackground: true } as const;
+  const response = responseOf(harness, harness.newId('resp'), running);
+  await store.responses.add({ ...response, owner: 'alice' }, { instance: 'one', beat: 0 });
+  const before = await commit(harness);
+  if (kind === 'fork') await commit(harness, before.at);
+  const conversation = harness.newId('conv');
+  const { time: createdAt } = clock;
+  const expiresAt = createdAt + DAY;
+  if (kind === 'conversation') {
+    const row = { id: conversation, owner: 'alice', createdAt, expiresAt, body: '{}', cacheKey: 'c' };
+    await store.conversations.create({ ...row, turn: null });
+  }
+  const key = harness.newId('key');
+  const write = (run = ''): Promise<Position | null> => {
+    // A repeated write has a new segment.
+    const segment = harness.newId('seg');
+    const onto: Record<typeof kind, Onto> = {
+      new: { kind: 'new', segment, cacheKey: 'c' },
+      after: { kind: 'after', at: before.at, fork: segment, cacheKey: 'c' },
+      fork: { kind: 'after', at: before.at, fork: segment, cacheKey: 'c' },
+      conversation: { kind: 'conversation', id: conversation, tip: -1 },
+    };
+    return store.turns.commit({
+      owner: 'alice',
+      onto: onto[kind],
+      turn: turnOf(key, { body: JSON.stringify([key, run]), itemIds: [`msg_${run}_${key}`] }),
+      response: { ...response, status: 'completed', body: JSON.stringify({ run }) },
+      expiresAt,
+    });
+  };
+  return Object.assign(write, { responseId: response.id, key });
+};
 
 describeStores('turns', (open) => {
   it('are appended to a chain, and read with all that come before', async () => {
@@ -106,6 +145,45 @@ describeStores('turns', (open) => {
     expect([await store.turns.commit(write), await store.turns.commit(write)]).toEqual([at, at]);
     expect(await chainAt(harness, at)).toEqual([write.turn.key]);
   });
+
+  it.each(['new', 'after', 'fork', 'conversation'] as const)(
+    'of a background response are written once, even if their end was not learned: %s',
+    async (kind) => {
+      const harness = open();
+      const { store } = harness;
+      const write = await backgroundWrite(harness, kind);
+      const at = await write();
+      expect(at).toMatchObject({ pos: kind === 'after' ? 1 : 0 });
+      const response = await store.responses.find('alice', write.responseId);
+      expect([await write(), await write()]).toEqual([at, at]);
+      expect(await chainAt(harness, at!)).toContain(write.key);
+      expect(response).toMatchObject({ status: 'completed', position: at });
+      expect(await store.responses.find('alice', write.responseId)).toEqual(response);
+    },
+  );
+
+  it.each(['new', 'after', 'fork', 'conversation'] as const)(
+    'of a background response do not replace those of the instance that took it over: %s',
+    async (kind) => {
+      const harness = open();
+      const { store } = harness;
+      const write = await backgroundWrite(harness, kind);
+      const at = await write();
+      const stored = await Promise.all([
+        store.responses.find('alice', write.responseId),
+        store.turns.byKey('alice', write.key),
+      ]);
+      expect(await write('late')).toBe(null);
+      expect(
+        await Promise.all([
+          store.responses.find('alice', write.responseId),
+          store.turns.byKey('alice', write.key),
+        ]),
+      ).toEqual(stored);
+      expect(await chainAt(harness, at!)).toContain(write.key);
+      expect(await store.turns.byItems('alice', [`msg_late_${write.key}`], 1_000)).toEqual(new Map());
+    },
+  );
 
   it('are not written after a turn that is gone', async () => {
     const harness = open();

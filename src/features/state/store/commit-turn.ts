@@ -16,12 +16,15 @@ type Write = Parameters<TurnStore['commit']>[0];
  * write, after one whose end the caller did not learn, finds the turn by its key.
  */
 export const commitTurn = async (query: StateQuery, write: Write): Promise<Position | null> => {
-  const { owner, onto, turn, response } = write;
-  // A round trip that is needed only if a statement below failed, because the turn is there.
   if (query.remote?.isFirstAttempt !== true) {
-    const earlier = await positionOf(query, owner, turn.key);
-    if (earlier !== null) return earlier;
+    return (await earlierPosition(query, write)) ?? (await writeOnto(query, write));
   }
+  // To look first would be a round trip. A foreground answer that is there already is a conflict, so there is another attempt.
+  return (await writeOnto(query, write)) ?? (await earlierPosition(query, write));
+};
+
+const writeOnto = async (query: StateQuery, write: Write): Promise<Position | null> => {
+  const { owner, onto, response } = write;
   const commit: Commit = {
     ...write,
     responseBody: response === null ? '' : query.seal.close(responsePlace(owner, response.id), response.body),
@@ -203,20 +206,24 @@ const turnStatement = (
     returning pos`.compile(db);
 };
 
-const itemStatements = ({ db }: StateQuery, { owner, turn }: Commit): readonly CompiledQuery[] =>
-  indexedIds(turn).map((ids) =>
+/** If a background response still runs, the turn with its key is that of this write: an earlier one has ended it. */
+const itemStatements = (query: StateQuery, commit: Commit): readonly CompiledQuery[] => {
+  const { owner, turn } = commit;
+  return indexedIds(turn).map((ids) =>
     sql`
       with items (id) as (values ${sql.join(ids.map((id) => sql`(cast(${id} as text))`))})
       insert into item_index (owner, id, segment_id, pos)
       select turns.owner, items.id, turns.segment_id, turns.pos
-      from turns cross join items where turns.key = ${turn.key} and turns.owner = ${owner}
-      on conflict (owner, id) do update set segment_id = excluded.segment_id, pos = excluded.pos`.compile(db),
+      from turns cross join items
+      where turns.key = ${turn.key} and turns.owner = ${owner} and ${stillRuns(query, commit)}
+      on conflict (owner, id) do update set segment_id = excluded.segment_id, pos = excluded.pos`.compile(
+      query.db,
+    ),
   );
+};
 
-const responseStatements = (
-  { db }: StateQuery,
-  { owner, turn, response, responseBody }: Commit,
-): readonly CompiledQuery[] => {
+const responseStatements = (query: StateQuery, commit: Commit): readonly CompiledQuery[] => {
+  const { owner, turn, response, responseBody } = commit;
   if (response === null) return [];
   const { id, status, createdAt, expiresAt } = response;
   const ofTurn = sql`turns.key = ${turn.key} and turns.owner = ${owner}`;
@@ -224,23 +231,35 @@ const responseStatements = (
     ? sql`
         update responses set status = ${status}, segment_id = turns.segment_id, pos = turns.pos,
           lease_by = null, lease_beat = null, expires_at = ${expiresAt}, body = ${responseBody}
-        from turns where responses.id = ${id} and responses.owner = ${owner} and ${ofTurn}`
+        from turns
+        where responses.id = ${id} and responses.owner = ${owner} and ${ofTurn} and ${stillRuns(query, commit)}`
     : sql`
         insert into responses (id, owner, segment_id, pos, status, is_background, created_at, expires_at, body)
         select cast(${id} as text), turns.owner, turns.segment_id, turns.pos, cast(${status} as text), 0,
           cast(${createdAt} as bigint), cast(${expiresAt} as bigint), cast(${responseBody} as text)
         from turns where ${ofTurn}`;
-  return [statement.compile(db)];
+  return [statement.compile(query.db)];
 };
 
-const positionOf = async ({ db }: StateQuery, owner: string, key: string): Promise<Position | null> => {
+/**
+ * Where an earlier write put the turn. Null: there was none, or another instance ran the background response again and
+ * ended it with another answer.
+ */
+const earlierPosition = async (
+  { db, seal }: StateQuery,
+  { owner, turn, response }: Write,
+): Promise<Position | null> => {
   const row = await db
     .selectFrom('turns')
-    .select(['segment_id', 'pos'])
-    .where('key', '=', key)
+    .select(['segment_id', 'pos', 'body'])
+    .where('key', '=', turn.key)
     .where('owner', '=', owner)
     .executeTakeFirst();
-  return row === undefined ? null : { segment: row.segment_id, pos: row.pos };
+  if (row === undefined) return null;
+  const at = { segment: row.segment_id, pos: row.pos };
+  const isAnother =
+    response?.isBackground === true && seal.open(turnPlace(owner, at), row.body) !== turn.body;
+  return isAnother ? null : at;
 };
 
 /** Null: the conversation does not exist any more. */
