@@ -30,6 +30,9 @@ const usedOf = async ({ store }: StoreHarness, keyId: string): Promise<Readonly<
     [...(await partOf(store, limitStore).status(keyId))].map(([name, { used }]) => [name, used]),
   );
 
+/** The id of a reservation is not new. */
+const TAKEN = 'The server had an error';
+
 describeStores('limits of keys', (open) => {
   it('are reserved until they are used up', async () => {
     const harness = open();
@@ -109,6 +112,32 @@ describeStores('limits of keys', (open) => {
     await reserve(harness, key, [claimOf(harness, { max: 1_000 })], { id: fourth });
     await limits.settle(fourth, { [name]: -1_000 });
     expect(await usedOf(harness, key)).toEqual({ [name]: 0 });
+  });
+
+  it('count a reservation once, and one that comes after it was given back not at all', async () => {
+    const harness = open();
+    const limits = partOf(harness.store, limitStore);
+    const key = harness.newId('key');
+    const name = 'tokens/minute/*';
+    const [first, late] = [harness.newId('res'), harness.newId('res')];
+    await reserve(harness, key, [claimOf(harness)], { id: first });
+    // Two times: its answer may not arrive, either.
+    expect([await limits.giveBack(late), await limits.giveBack(late)]).toEqual([false, false]);
+    for (const id of [first, late]) {
+      // The second one does not fit.
+      for (const max of [100, 50]) {
+        await expect(reserve(harness, key, [claimOf(harness, { max })], { id })).rejects.toThrow(TAKEN);
+        expect(await usedOf(harness, key)).toEqual({ [name]: 30 });
+      }
+    }
+    expect([await limits.settle(late, { [name]: 1 }), await limits.settle(first, { [name]: 1 })]).toEqual([
+      false,
+      true,
+    ]);
+    expect(await usedOf(harness, key)).toEqual({ [name]: 1 });
+    harness.clock.time += DAY;
+    await harness.store.sweep(100);
+    expect(await harness.sql(`select id from limit_reservations where id = '${late}'`)).toEqual([]);
   });
 
   it('keep the reserve of a limit that is not settled', async () => {
@@ -192,6 +221,9 @@ describeStores('limits of keys', (open) => {
   });
 });
 
+/** Others must not be written any more. */
+const OPEN_RESERVATIONS = "select count(*) as count from limit_reservations where amounts <> '[]'";
+
 /** As many as a busy team. */
 const CLIENTS = 64;
 
@@ -232,7 +264,7 @@ describeStores('limits of keys with two instances', (open) => {
     await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index)));
     expect(granted).toBeGreaterThan(30);
     expect({ isWithin: most <= 300, twice }).toEqual({ isWithin: true, twice: 0 });
-    expect(await harness.sql('select count(*) as count from limit_reservations')).toEqual([{ count: 0 }]);
+    expect(await harness.sql(OPEN_RESERVATIONS)).toEqual([{ count: 0 }]);
     const settled = Math.max(...Object.values(await usedOf(harness, key)));
     expect(settled).toBeLessThanOrEqual(300);
   });

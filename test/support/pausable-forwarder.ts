@@ -9,6 +9,8 @@ export interface Forwarder {
   resume(): void;
   /** How often a connecting side has sent something, after an answer or as the first. */
   readonly roundTrips: number;
+  /** How many connections the other side has open. */
+  readonly open: number;
   /** Cuts all connections. */
   cut(): void;
   close(): Promise<void>;
@@ -16,6 +18,7 @@ export interface Forwarder {
 
 export const startForwarder = async (toPort: number): Promise<Forwarder> => {
   const sockets = new Set<Socket>();
+  const opened = new Set<Socket>();
   let isPaused = false;
   let roundTrips = 0;
   const keep = (socket: Socket): Socket => {
@@ -27,6 +30,8 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
   const server = createServer((from) => {
     const to = keep(connect(toPort, '127.0.0.1'));
     keep(from);
+    opened.add(to);
+    to.on('close', () => opened.delete(to));
     let isAsked = false;
     from.on('data', () => {
       if (!isAsked) roundTrips += 1;
@@ -35,6 +40,8 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
     to.on('data', () => (isAsked = false));
     from.pipe(to);
     to.pipe(from);
+    // No one reads the answers any more, but the other side's end comes after them.
+    from.on('close', () => to.resume());
     if (isPaused) for (const socket of [from, to]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
@@ -51,6 +58,9 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
     },
     get roundTrips() {
       return roundTrips;
+    },
+    get open() {
+      return opened.size;
     },
     cut() {
       for (const socket of sockets) socket.destroy();

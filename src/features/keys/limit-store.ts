@@ -21,7 +21,10 @@ export interface LimitStore {
    * that has ended, or was reset, is not changed. False: it was settled or given back before, or has expired.
    */
   settle(id: string, used: Readonly<Record<string, number>>, receipt?: Receipt): Promise<boolean>;
-  /** Lowers the counters by what was reserved. False: as for `settle`. */
+  /**
+   * Lowers the counters by what was reserved. False: as for `settle`. Without a receipt, the reservation may still be on its
+   * way to the database: then it is not written when it arrives.
+   */
   giveBack(id: string, receipt?: Receipt): Promise<boolean>;
   /** Ends all windows of the key: the next use begins new ones. What runs now is not counted in those. */
   reset(keyId: string): Promise<void>;
@@ -109,7 +112,7 @@ interface LimitReservationTable {
   id: string;
   key_id: string;
   expires_at: number;
-  /** JSON: the name of each limit, the id of its window, and the amount. */
+  /** JSON: the name of each limit, the id of its window, and the amount. Empty: the id is taken. */
   amounts: string;
 }
 
@@ -150,7 +153,8 @@ const isLive = ({ resets_at }: Counter, { resetsAt, lengthMs }: LimitClaim, now:
 /**
  * Everything is decided by the database, because another instance may use the key at the same time: one statement locks the
  * counters, one writes the reservation if all of its claims fit, one raises the counters if it was written. The second one
- * locks them, too: another instance may have made one since the first.
+ * locks them, too: another instance may have made one since the first. It fails if the id is taken, also if the claims do not
+ * fit: the counters would be raised twice.
  */
 const reserve = async (query: LimitQuery, { limits, ...reservation }: Reservation): Promise<Reserved> => {
   const claims = limits.toSorted((one, other) => (one.name < other.name ? -1 : 1));
@@ -202,7 +206,8 @@ const reserveStatements = (query: LimitQuery, asked: Asked): readonly CompiledQu
     insert into limit_reservations (id, key_id, expires_at, amounts)
     select cast(${id} as text), cast(${keyId} as text), cast(${expiresAt} as bigint),
       '[' || string_agg('[' || label || ',"' || window_id || '",' || amount || ']', ',') || ']'
-    from raised having sum(is_within) = ${claims.length}
+    from raised
+    having sum(is_within) = ${claims.length} or exists (select 1 from limit_reservations where id = ${id})
     returning id`;
   const raise = sql`
     ${withClaims}
@@ -279,6 +284,19 @@ const earlierReservation = async (
   return { isReserved: true, windows: new Map([...windows].filter(([name]) => isAsked.has(name))), receipt };
 };
 
+/** Of an id that no reservation may have any more. */
+const NOTHING = '[]';
+/** Far longer than a connection goes on after its end. */
+const TAKEN_MS = 60 * 60 * 1000;
+
+const takeId = ({ db, now }: LimitQuery, id: string): CompiledQuery =>
+  db
+    .insertInto('limit_reservations')
+    .values({ id, key_id: '', expires_at: now + TAKEN_MS, amounts: NOTHING })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .compile();
+
 /** Null: it was settled, given back, or never made. */
 const receiptOf = async ({ db }: LimitQuery, id: string): Promise<Receipt | null> => {
   const row = await db
@@ -286,7 +304,7 @@ const receiptOf = async ({ db }: LimitQuery, id: string): Promise<Receipt | null
     .select(['key_id', 'amounts'])
     .where('id', '=', id)
     .executeTakeFirst();
-  return row === undefined
+  return row === undefined || row.amounts === NOTHING
     ? null
     : { keyId: row.key_id, reserves: JSON.parse(row.amounts) as Receipt['reserves'] };
 };
@@ -338,8 +356,12 @@ const settle = async (
   return receipt !== null && end(query, id, receipt, ([name, , amount]) => used[name] ?? amount);
 };
 
+/** Without a receipt the id is taken first: this waits for a reservation that is being written. */
 const giveBack = async (query: LimitQuery, id: string, given?: Receipt): Promise<boolean> => {
-  const receipt = given ?? (await receiptOf(query, id));
+  if (given !== undefined) return end(query, id, given, () => 0);
+  const [taken] = await together(query, [takeId(query, id)]);
+  if (taken?.rows.length === 1) return false;
+  const receipt = await receiptOf(query, id);
   return receipt !== null && end(query, id, receipt, () => 0);
 };
 
@@ -433,7 +455,7 @@ const NOTES: TableNotes<LimitTables> = {
       id: '',
       key_id: 'the id of the API key',
       expires_at: 'the instance has died: the sweep deletes the row, and the reserve counts as used',
-      amounts: 'JSON: name of the limit, id of its window, amount',
+      amounts: 'JSON: name of the limit, id of its window, amount; `[]`: it must not be written any more',
     },
   },
 };

@@ -76,7 +76,7 @@ export class Reservations {
     const reserved = await store
       .reserve({ id, keyId, expiresAt: now + EXPIRES_MS, limits: claims })
       .catch((error: unknown) => {
-        // It may have happened.
+        // It may have happened, or still happen.
         this.#settle({ id, amounts: null });
         throw error;
       });
