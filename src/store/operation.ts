@@ -33,9 +33,9 @@ export interface Operation<Args extends readonly unknown[], Result> {
   /** Whether it writes by `together` only. */
   readonly isBatched?: true;
   run(query: Query, ...args: Args): Promise<Result>;
-  /** The id of the response whose readers are to be woken; null: of none. */
-  changed(result: Result, ...args: Args): string | null;
-  /** What it changes of that response. */
+  /** The ids of the responses whose readers are to be woken; `*`: those of any. */
+  changed(result: Result, ...args: Args): readonly string[];
+  /** What it changes of these responses. */
   readonly change: ResponseChange;
 }
 
@@ -56,8 +56,15 @@ const anyQuery = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
 ): Operation<Args, Result>['run'] => run as unknown as Operation<Args, Result>['run'];
 
-/** No response. */
-const UNCHANGED = { changed: () => null, change: 'status' } as const;
+/** The id of the response that changed, or those of several; null: none. */
+type Changed = string | readonly string[] | null;
+
+const listed = (changed: Changed): readonly string[] => {
+  if (changed === null) return [];
+  return typeof changed === 'string' ? [changed] : changed;
+};
+
+const UNCHANGED = { changed: () => [], change: 'status' } as const;
 
 export const read = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
@@ -65,7 +72,7 @@ export const read = <Args extends readonly unknown[], Result, Own>(
 
 /** `changed` of a batched operation knows its arguments only. */
 export interface BatchedOptions<Args extends readonly unknown[]> {
-  readonly changed?: (...args: Args) => string | null;
+  readonly changed?: (...args: Args) => Changed;
   readonly change?: ResponseChange;
   /** It does not wait for the disk, if the database can do that. */
   readonly isRelaxed?: true;
@@ -82,7 +89,7 @@ export const batched = <Args extends readonly unknown[], Result, Own>(
   isWrite: true,
   isBatched: true,
   run: anyQuery(run),
-  changed: (_, ...args) => changed(...args),
+  changed: (_, ...args) => listed(changed(...args)),
   change,
   ...options,
 });
@@ -104,9 +111,14 @@ export const together = async (
 /** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
 export const write = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
-  changed: (result: Result, ...args: Args) => string | null = () => null,
+  changed: (result: Result, ...args: Args) => Changed = () => null,
   change: ResponseChange = 'status',
-): Operation<Args, Result> => ({ isWrite: true, run: anyQuery(run), changed, change });
+): Operation<Args, Result> => ({
+  isWrite: true,
+  run: anyQuery(run),
+  changed: (...given) => listed(changed(...given)),
+  change,
+});
 
 /** Whose operation it is, for fairness. Most begin with an owner or a row that has one. Others take turns by what they begin with. */
 export const keyOf = ([first]: readonly unknown[]): string => {

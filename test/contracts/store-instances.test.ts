@@ -75,7 +75,10 @@ describeStores(
       ] as const;
       await harness.store.events.copy([copyOf(one)]);
       await harness.store.events.copy([copyOf(two), copyOf(three)]);
-      await expect.poll(() => seen.slice(2)).toEqual([`events of ${one}`, 'events of *']);
+      const endless = `resp_${'x'.repeat(8_000)}`;
+      await harness.store.events.copy([copyOf(endless)]);
+      const copied = [one, two, three, '*'].map((copiedId) => `events of ${copiedId}`);
+      await expect.poll(() => seen.slice(2)).toEqual(copied);
       expect(await other.events.after(three, -1, 10)).toEqual([{ first: 0, last: 1, body: three }]);
     });
   },

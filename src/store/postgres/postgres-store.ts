@@ -1,4 +1,4 @@
-import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
+import { sql, type CompiledQuery, type Kysely } from 'kysely';
 
 import { Slots } from '../../kit/async/limiter.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
@@ -10,6 +10,7 @@ import { createSeal, type Seal } from '../seal.ts';
 import { unavailable, unexpected } from '../store-errors.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { ResponseChange, Store } from '../store.ts';
+import type { Tables } from '../tables.ts';
 import { Watchers } from '../watchers.ts';
 import {
   createClient,
@@ -65,8 +66,12 @@ export const openPostgresStore = async (
     const operation = schema.operations.get(name);
     if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
     const now = clock.now();
-    const notify = (responseId: string): RawBuilder<unknown> =>
-      sql`select pg_notify(${CHANNEL}, ${notificationOf(instance, operation.change, responseId)})`;
+    const notices = (ids: readonly string[], db: Kysely<Tables>): readonly CompiledQuery[] => {
+      const payloads = ids.map((id) => notificationOf(instance, operation.change, id));
+      // One text for any number of them.
+      const notify = sql`select pg_notify(${CHANNEL}, payload) from unnest(cast(${payloads} as text[])) as payload`;
+      return ids.length === 0 ? [] : [notify.compile(db)];
+    };
     const { result, changed } = await transact(
       pool,
       { slots, key: keyOf(args), timeoutMs },
@@ -74,22 +79,21 @@ export const openPostgresStore = async (
         kind: operation.isBatched === true ? 'batch' : operation.isWrite ? 'write' : 'read',
         async run({ db, send, ...attempts }) {
           if (operation.isBatched === true) {
-            const announced = operation.changed(null, ...args);
-            const notices = announced === null ? [] : [notify(announced).compile(db)];
+            const ids = operation.changed(null, ...args);
             const remote = {
               ...attempts,
-              send: (statements: readonly CompiledQuery[]) => send([...statements, ...notices]),
+              send: (statements: readonly CompiledQuery[]) => send([...statements, ...notices(ids, db)]),
             };
-            return { result: await operation.run({ db, seal, now, remote }, ...args), changed: announced };
+            return { result: await operation.run({ db, seal, now, remote }, ...args), changed: ids };
           }
           const found = await operation.run({ db, seal, now }, ...args);
-          const responseId = operation.changed(found, ...args);
-          if (responseId !== null) await notify(responseId).execute(db);
-          return { result: found, changed: responseId };
+          const ids = operation.changed(found, ...args);
+          for (const notice of notices(ids, db)) await db.executeQuery(notice);
+          return { result: found, changed: ids };
         },
       },
     );
-    if (changed !== null) watchers.wake(changed, operation.change);
+    for (const id of changed) watchers.wake(id, operation.change);
     return result;
   };
   const running = new Set<Promise<unknown>>();

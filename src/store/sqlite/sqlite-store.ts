@@ -25,8 +25,8 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
   const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const result = await thread.run(name, args);
     const operation = options.schema.operations.get(name);
-    const responseId = operation?.changed(result, ...args) ?? null;
-    if (operation !== undefined && responseId !== null) watchers.wake(responseId, operation.change);
+    if (operation === undefined) return result;
+    for (const id of operation.changed(result, ...args)) watchers.wake(id, operation.change);
     return result;
   };
   const polling = pollFile(thread, watchers);

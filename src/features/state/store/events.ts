@@ -113,7 +113,7 @@ const expire = async ({ db }: StateQuery, responseId: string, expiresAt: number)
 
 export const eventOperations: OperationsOf<EventStore> = {
   copy: batched(copy, {
-    changed: (copies) => (copies.length === 1 ? (copies[0]?.responseId ?? null) : '*'),
+    changed: (copies) => copies.map(({ responseId }) => responseId),
     change: 'events',
     isRelaxed: true,
   }),
