@@ -51,6 +51,20 @@ const watched = async (harness: StoreHarness) => {
 
 const WAKES = 'several stores on one database wake readers of each other';
 
+describeStores('copies of streams', (open) => {
+  it('are written in the order of their owners, so that instances do not wait for each other', async () => {
+    const harness = open();
+    const expiresAt = harness.clock.time + DAY;
+    const owners = ['carol', 'alice', 'dave', 'bob'];
+    await harness.store.events.copy(
+      owners.map((owner) => ({ owner, responseId: harness.newId('resp'), count: 1, body: 'x', expiresAt })),
+    );
+    const place = harness.kind === 'sqlite' ? 'rowid' : 'ctid';
+    const rows = await harness.sql(`select owner from run_events order by ${place}`);
+    expect(rows.map(({ owner }) => owner)).toEqual(owners.toSorted());
+  });
+});
+
 describeStores(
   WAKES,
   (open) => {

@@ -46,13 +46,20 @@ const append = async (
   }
 };
 
+const byOwner = (one: EventCopy, other: EventCopy): number => {
+  if (one.owner === other.owner) return 0;
+  return one.owner < other.owner ? -1 : 1;
+};
+
 const copy = async (query: StateQuery, copies: readonly EventCopy[]): Promise<void> => {
   const { db, seal } = query;
+  // Each locks the bytes of its owner: two instances that do so in different orders would wait for each other.
+  const inOrder = copies.toSorted(byOwner);
   await together(query, [
     db
       .insertInto('run_events')
       .values(
-        copies.map(({ owner, responseId, count, body, expiresAt }) => ({
+        inOrder.map(({ owner, responseId, count, body, expiresAt }) => ({
           response_id: responseId,
           owner,
           first: 0,
