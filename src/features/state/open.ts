@@ -47,6 +47,9 @@ export const openState = async (core: Core, own: StateOwn): Promise<OpenFeature<
     async drain(timeoutMs) {
       await background?.drain(timeoutMs);
     },
+    async close() {
+      await background?.close();
+    },
   };
 };
 

@@ -32,6 +32,8 @@ export interface OpenBackground extends Background {
   start(): void;
   /** Waits for the running responses up to the limit, then stops the rest. */
   drain(timeoutMs: number): Promise<void>;
+  /** Waits for the streams that are being written, within a limit. */
+  close(): Promise<void>;
 }
 
 /** Of the memory for request bodies. */
@@ -115,6 +117,8 @@ export const openBackground = (
       await runs.drain(timeoutMs);
       events.close();
     },
+    // When requests have ended, too: their streams are written then.
+    close: () => copies.close(),
   };
 };
 

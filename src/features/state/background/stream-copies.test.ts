@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import type { EventCopy } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
@@ -140,6 +140,30 @@ describe('StreamCopies', () => {
     first.resolve();
     await expect.poll(() => shown.size).toBe(0);
     expect([writes, written.length]).toEqual([[1, 3], 4]);
+  });
+
+  it('are closed when those that wait are written', async () => {
+    const first = Promise.withResolvers<void>();
+    const { copies, send, written, dropped } = copiesOf(() => first.promise);
+    for (let count = 0; count < 10; count += 1) send(`resp_${count}`, DONE);
+    const closed = copies.close().then(() => written.length);
+    first.resolve();
+    expect([await closed, dropped]).toEqual([10, []]);
+    await copies.close();
+  });
+
+  it('are closed although the store does not answer', async () => {
+    vi.useFakeTimers();
+    try {
+      const { copies, send, written } = copiesOf(() => new Promise(() => {}));
+      send('resp_1', DONE);
+      const closed = copies.close();
+      await vi.runAllTimersAsync();
+      await closed;
+      expect(written).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('reports a store that fails', async () => {

@@ -1,5 +1,6 @@
 import type { StreamCopy } from '../../../http/turn/start-turn.ts';
 import type { Clock } from '../../../kit/ambient.ts';
+import { within } from '../../../kit/async/wait.ts';
 import { FairBudget } from '../../../kit/collections/fair-budget.ts';
 import type { EventCopy, EventStore } from '../store/port.ts';
 import type { LiveEvents } from './event-log.ts';
@@ -50,6 +51,8 @@ interface WaitingCopy {
 /** So many streams are written together at most, and so many characters: the event loop would notice more. */
 const MAX_TOGETHER = 16;
 const MAX_CHARS_TOGETHER = 256 * 1024;
+/** For what still waits when the server ends. */
+const CLOSE_MS = 5_000;
 
 /** A stream that was written and has not expired. */
 interface KeptCopy {
@@ -68,7 +71,8 @@ export class StreamCopies {
   readonly #written = new Set<KeptCopy>();
   /** The oldest first. */
   readonly #waiting: WaitingCopy[] = [];
-  #isWriting = false;
+  /** Until none waits any more. */
+  #writing: Promise<void> | null = null;
 
   constructor(options: StreamCopiesOptions, limits = LIMITS) {
     this.#options = options;
@@ -121,13 +125,17 @@ export class StreamCopies {
     const { promise, resolve } = Promise.withResolvers<DropReason | null>();
     const row = { owner, responseId, count: texts.count, body, expiresAt };
     this.#waiting.push({ row, settle: resolve });
-    if (!this.#isWriting) void this.#writeWaiting();
+    this.#writing ??= this.#writeWaiting();
     return promise;
   }
 
-  /** Streams that end while others are written are written together. */
+  /** Waits for those that have ended, within a limit. */
+  async close(): Promise<void> {
+    if (this.#writing !== null) await within(this.#writing, CLOSE_MS);
+  }
+
+  /** Streams that end while others are written are written together. Never rejects. */
   async #writeWaiting(): Promise<void> {
-    this.#isWriting = true;
     while (this.#waiting.length > 0) {
       const copies = this.#nextTogether();
       // The responses themselves are stored. Why the store failed is logged where it is noticed.
@@ -137,7 +145,7 @@ export class StreamCopies {
       );
       for (const { settle } of copies) settle(why);
     }
-    this.#isWriting = false;
+    this.#writing = null;
   }
 
   #nextTogether(): readonly WaitingCopy[] {
