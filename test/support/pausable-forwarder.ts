@@ -13,13 +13,19 @@ export interface Forwarder {
   readonly open: number;
   /** Cuts all connections. */
   cut(): void;
+  /** Cuts a connection as soon as the other side sends this text, which does not get through. Once; resolves then. */
+  cutAt(text: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** For `cutAt`. */
+const MAX_TEXT = 100;
 
 export const startForwarder = async (toPort: number): Promise<Forwarder> => {
   const sockets = new Set<Socket>();
   const opened = new Set<Socket>();
   let isPaused = false;
+  let cutting: { readonly text: string; readonly done: () => void } | null = null;
   let roundTrips = 0;
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
@@ -37,7 +43,16 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
       if (!isAsked) roundTrips += 1;
       isAsked = true;
     });
-    to.on('data', () => (isAsked = false));
+    let last = '';
+    to.on('data', (chunk: Buffer) => {
+      isAsked = false;
+      // It may come in two parts.
+      last = last.slice(-MAX_TEXT) + chunk.toString('latin1');
+      if (cutting === null || !last.includes(cutting.text)) return;
+      for (const socket of [from, to]) socket.destroy();
+      cutting.done();
+      cutting = null;
+    });
     from.pipe(to);
     to.pipe(from);
     // No one reads the answers any more, but the other side's end comes after them.
@@ -65,6 +80,7 @@ export const startForwarder = async (toPort: number): Promise<Forwarder> => {
     cut() {
       for (const socket of sockets) socket.destroy();
     },
+    cutAt: (text) => new Promise((done) => (cutting = { text, done })),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
