@@ -28,8 +28,8 @@ export interface RemoteDatabase {
 /** A method of the store as a value, so that it can run in another thread and again after a conflict. */
 export interface Operation<Args extends readonly unknown[], Result> {
   readonly isWrite: boolean;
-  /** Whether a power cut may undo the write. The end of the process does not. */
-  readonly isRelaxed?: true;
+  /** Whether a power cut may undo the write. The end of the process does not. Absent: it may not. */
+  isRelaxed?(...args: Args): boolean;
   /** Whether it writes by `together` only. */
   readonly isBatched?: true;
   run(query: Query, ...args: Args): Promise<Result>;
@@ -74,8 +74,8 @@ export const read = <Args extends readonly unknown[], Result, Own>(
 export interface BatchedOptions<Args extends readonly unknown[]> {
   readonly changed?: (...args: Args) => Changed;
   readonly change?: ResponseChange;
-  /** It does not wait for the disk, if the database can do that. */
-  readonly isRelaxed?: true;
+  /** Whether it does not wait for the disk, if the database can do that. */
+  readonly isRelaxed?: (...args: Args) => boolean;
 }
 
 /**

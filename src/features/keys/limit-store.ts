@@ -461,7 +461,7 @@ const NOTES: TableNotes<LimitTables> = {
 };
 
 /** What a power cut may undo was used by requests that it ended. */
-const RELAXED = { isRelaxed: true } as const;
+const RELAXED = { isRelaxed: () => true } as const;
 
 export const limitStore: StorePart<LimitStore> = {
   name: 'limits',

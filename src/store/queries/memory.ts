@@ -132,12 +132,15 @@ const NOTES: TableNotes<{ memory: MemoryTable }> = {
   },
 };
 
+/** What is lost is made again. With another key, what was signed is unknown, and so are the ids of keys. */
+const RELAXED = { isRelaxed: (kind: MemoryKind) => kind !== 'signature-key' } as const;
+
 export const memoryStore: StorePart<MemoryStore> = {
   name: 'memory',
   operations: {
     get: read(get),
-    put: batched(put, { isRelaxed: true }),
-    claim: batched(claim, { isRelaxed: true }),
+    put: batched(put, RELAXED),
+    claim: batched(claim, RELAXED),
     drop: write(drop),
   },
   migrations: { 1: memoryTable },

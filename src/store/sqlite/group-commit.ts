@@ -122,7 +122,8 @@ const operationOf = ({ name }: Job, operations: StoreSchema['operations']): AnyO
 };
 
 /** Reads wait for no disk. */
-const isRelaxed = ({ operation }: PreparedJob): boolean => operation.isRelaxed === true || !operation.isWrite;
+const isRelaxed = ({ operation, args }: PreparedJob): boolean =>
+  !operation.isWrite || operation.isRelaxed?.(...args) === true;
 
 const runOne = (job: PreparedJob, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
   job.operation.run({ db, seal, now: job.now }, ...job.args);

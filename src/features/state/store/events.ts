@@ -122,7 +122,7 @@ export const eventOperations: OperationsOf<EventStore> = {
   copy: batched(copy, {
     changed: (copies) => copies.map(({ responseId }) => responseId),
     change: 'events',
-    isRelaxed: true,
+    isRelaxed: () => true,
   }),
   append: batched(append, { changed: (_owner, responseId) => responseId, change: 'events' }),
   after: read(after),
