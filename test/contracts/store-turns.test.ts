@@ -252,6 +252,21 @@ describeStores('turns', (open) => {
     expect(await store.turns.byItems('alice', [], 1_000)).toEqual(new Map());
   });
 
+  it.each([3, 300])('are found by each of %d items', async (count) => {
+    const harness = open();
+    const key = harness.newId('key');
+    const itemIds = Array.from({ length: count }, (_, index) => `msg_${index}_${key}`);
+    await harness.store.turns.commit({
+      owner: 'alice',
+      onto: { kind: 'new', segment: harness.newId('seg'), cacheKey: 'c' },
+      turn: turnOf(key, { itemIds }),
+      response: null,
+      expiresAt: harness.clock.time + DAY,
+    });
+    const found = await harness.store.turns.byItems('alice', itemIds, 10_000);
+    expect([...found.keys()].toSorted()).toEqual(itemIds.toSorted());
+  });
+
   it('are read some at a time if they are long', async () => {
     const harness = open();
     const { turns } = harness.store;

@@ -6,7 +6,7 @@ import { together } from '../../../store/operation.ts';
 import type { Sealed } from '../../../store/tables.ts';
 import { responsePlace, RUNNING } from './response-rows.ts';
 import { cacheKeyPlace } from './segments.ts';
-import { indexedIds, turnPlace } from './turn-rows.ts';
+import { itemStatements, turnPlace } from './turn-rows.ts';
 import type { StateQuery } from './tables.ts';
 
 type Write = Parameters<TurnStore['commit']>[0];
@@ -77,7 +77,8 @@ const writeAt = async (query: StateQuery, commit: Commit, target: Target): Promi
     ...locks,
     segmentStatement(query, commit, target),
     turnStatement(query, commit, target),
-    ...itemStatements(query, commit),
+    // While a background response runs, the turn with its key is that of this write: an earlier one has ended it.
+    ...itemStatements(query, commit.owner, commit.turn, stillRuns(query, commit)),
     ...responseStatements(query, commit),
   ]);
   return results[locks.length + 1]?.rows.length === 1 ? target.at : null;
@@ -204,22 +205,6 @@ const turnStatement = (
     where exists (select 1 from segments where id = ${segment} and owner = ${owner} and tip = ${pos})
       and not exists (select 1 from turns where segment_id = ${segment} and pos = ${pos})
     returning pos`.compile(db);
-};
-
-/** If a background response still runs, the turn with its key is that of this write: an earlier one has ended it. */
-const itemStatements = (query: StateQuery, commit: Commit): readonly CompiledQuery[] => {
-  const { owner, turn } = commit;
-  return indexedIds(turn).map((ids) =>
-    sql`
-      with items (id) as (values ${sql.join(ids.map((id) => sql`(cast(${id} as text))`))})
-      insert into item_index (owner, id, segment_id, pos)
-      select turns.owner, items.id, turns.segment_id, turns.pos
-      from turns cross join items
-      where turns.key = ${turn.key} and turns.owner = ${owner} and ${stillRuns(query, commit)}
-      on conflict (owner, id) do update set segment_id = excluded.segment_id, pos = excluded.pos`.compile(
-      query.db,
-    ),
-  );
 };
 
 const responseStatements = (query: StateQuery, commit: Commit): readonly CompiledQuery[] => {

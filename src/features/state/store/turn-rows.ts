@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely';
+import { sql, type CompiledQuery, type Selectable } from 'kysely';
 
+import { inParts } from '../../../store/queries/expressions.ts';
 import type { Place } from '../../../store/seal.ts';
 import type { NewTurn, Position, TurnRow } from './port.ts';
 import type { TurnTable, StateQuery } from './tables.ts';
@@ -33,15 +34,27 @@ export const toTurn = ({ seal }: StateQuery, row: Stored): TurnRow => {
 
 /** PostgreSQL cannot index longer values. */
 const MAX_ITEM_ID_CHARS = 512;
-const ITEMS_AT_ONCE = 500;
 
-/** The ids by which its items are found, in parts for a statement each. */
-export const indexedIds = ({ itemIds }: NewTurn): readonly (readonly string[])[] => {
-  const ids = [...new Set(itemIds)].filter((id) => id.length <= MAX_ITEM_ID_CHARS);
-  return Array.from({ length: Math.ceil(ids.length / ITEMS_AT_ONCE) }, (_, part) =>
-    ids.slice(part * ITEMS_AT_ONCE, (part + 1) * ITEMS_AT_ONCE),
+/**
+ * Statements by which the items of a stored turn are found, if the condition is true. There are few different ones: a
+ * connection to PostgreSQL keeps each of them. Rows come in one order, so that two writers never wait for each other.
+ */
+export const itemStatements = (
+  { db }: StateQuery,
+  owner: string,
+  { key, itemIds }: Pick<NewTurn, 'key' | 'itemIds'>,
+  condition = sql<boolean>`1 = 1`,
+): readonly CompiledQuery[] =>
+  inParts(itemIds.filter((id) => id.length <= MAX_ITEM_ID_CHARS)).map((ids) =>
+    sql`
+      with items (id) as (values ${sql.join(ids.map((id) => sql`(cast(${id} as text))`))})
+      insert into item_index (owner, id, segment_id, pos)
+      select distinct turns.owner, items.id, turns.segment_id, turns.pos
+      from turns cross join items
+      where turns.key = ${key} and turns.owner = ${owner} and ${condition}
+      order by items.id
+      on conflict (owner, id) do update set segment_id = excluded.segment_id, pos = excluded.pos`.compile(db),
   );
-};
 
 /** Writes a turn at a position that is free. */
 export const insertTurn = async (
@@ -63,16 +76,5 @@ export const insertTurn = async (
       body: seal.close(turnPlace(owner, at), turn.body),
     })
     .execute();
-  for (const ids of indexedIds(turn)) {
-    await db
-      .insertInto('item_index')
-      .values(ids.map((id) => ({ owner, id, segment_id: at.segment, pos: at.pos })))
-      .onConflict((conflict) =>
-        conflict.columns(['owner', 'id']).doUpdateSet((of) => ({
-          segment_id: of.ref('excluded.segment_id'),
-          pos: of.ref('excluded.pos'),
-        })),
-      )
-      .execute();
-  }
+  for (const statement of itemStatements(query, owner, turn)) await db.executeQuery(statement);
 };
