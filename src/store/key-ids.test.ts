@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+
+import { describe, expect, it, vi } from 'vitest';
 
 import { requestStore } from '../features/request-log/store.ts';
 import { stateStoreOf } from '../features/state/store/state-store.ts';
@@ -29,6 +32,29 @@ describe('the id of a configured key', () => {
     expect(after).not.toBe(before);
     expect([before, after].map((shown) => ids.ownerOf(shown))).toEqual([OWNER, OWNER]);
     expect(new KeyIds([OTHER]).ownerOf(before)).toBe(before);
+  });
+
+  it('is made once, and read once, until there are other secrets', () => {
+    const ids = new KeyIds([SECRET]);
+    const calls = (['createCipheriv', 'createDecipheriv'] as const).map((name) => vi.spyOn(crypto, name));
+    syncBuiltinESMExports();
+    const made = (): readonly number[] => calls.map(({ mock }) => mock.calls.length);
+    try {
+      const shown = ids.shown(OWNER);
+      for (let count = 0; count < 3; count += 1)
+        expect([ids.shown(OWNER), ids.ownerOf(shown)]).toEqual([shown, OWNER]);
+      expect(made()).toEqual([1, 1]);
+      ids.use([OTHER]);
+      expect([ids.ownerOf(shown), ids.shown(OWNER) === shown]).toEqual([shown, false]);
+      expect(made()).toEqual([2, 2]);
+      // It is remembered no more than the others.
+      for (let count = 0; count < 2_000; count += 1) ids.shown(`key_${String(count).padStart(8, '0')}`);
+      ids.shown(OWNER);
+      expect(made()).toEqual([2_003, 2]);
+    } finally {
+      for (const call of calls) call.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it.each([NAMED, '', 'key_a', 'conv_0a0b0c0d', `key_${'A'.repeat(22)}`])('is not made of %j', (text) => {

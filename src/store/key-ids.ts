@@ -7,6 +7,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 
+import { forgetOldest } from '../kit/collections/recent.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -16,6 +17,9 @@ import type { Store } from './store.ts';
  */
 export class KeyIds {
   #secrets: readonly KeyObject[] = [];
+  /** Of the current secrets. Making a cipher takes longer than all else here, and a request needs several. */
+  readonly #shown = new Map<string, string>();
+  readonly #owners = new Map<string, string>();
 
   /** `secrets`: the first one makes ids, and those of all of them are understood. */
   constructor(secrets: readonly Uint8Array[]) {
@@ -26,6 +30,8 @@ export class KeyIds {
     this.#secrets = secrets.map((secret) =>
       createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'codex-app-server-proxy key ids', 32))),
     );
+    this.#shown.clear();
+    this.#owners.clear();
   }
 
   /** The id of a configured key. */
@@ -37,22 +43,27 @@ export class KeyIds {
 
   /** The id of the owner of a row. */
   shown(owner: string): string {
+    const known = this.#shown.get(owner);
+    if (known !== undefined) return known;
     const [secret] = this.#secrets;
     const hash = OWNER.exec(owner)?.[1];
     if (hash === undefined || secret === undefined) return owner;
     const block = Buffer.alloc(BLOCK_BYTES);
     block.write(hash, 'hex');
-    return `key_${once(createCipheriv('aes-256-ecb', secret, null), block).toString('base64url')}`;
+    const id = `key_${once(createCipheriv('aes-256-ecb', secret, null), block).toString('base64url')}`;
+    return remembered(this.#shown, owner, id);
   }
 
   /** The owner with this id. Any other text is returned as it is. */
   ownerOf(shown: string): string {
+    const known = this.#owners.get(shown);
+    if (known !== undefined) return known;
     const written = SHOWN.exec(shown)?.[1];
     if (written === undefined) return shown;
     for (const secret of this.#secrets) {
       const block = once(createDecipheriv('aes-256-ecb', secret, null), Buffer.from(written, 'base64url'));
       if (block.subarray(HASH_BYTES).every((byte) => byte === 0)) {
-        return `key_${block.toString('hex', 0, HASH_BYTES)}`;
+        return remembered(this.#owners, shown, `key_${block.toString('hex', 0, HASH_BYTES)}`);
       }
     }
     return shown;
@@ -64,6 +75,15 @@ const HASH_BYTES = 4;
 const BLOCK_BYTES = 16;
 const OWNER = /^key_([0-9a-f]{8})$/;
 const SHOWN = /^key_([\w-]{22})$/;
+
+/** Keys are few. A made-up id has no owner, so it is not remembered. */
+const MAX_REMEMBERED = 1_000;
+
+const remembered = (ids: Map<string, string>, from: string, to: string): string => {
+  ids.set(from, to);
+  forgetOldest(ids, MAX_REMEMBERED);
+  return to;
+};
 
 /** One block needs no mode: no two owners have the same, and an owner always has the same id. */
 const once = (cipher: ReturnType<typeof createCipheriv | typeof createDecipheriv>, block: Buffer): Buffer => {
