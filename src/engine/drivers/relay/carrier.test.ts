@@ -419,6 +419,44 @@ describe('a carrier that is let go', () => {
     expect(one.worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
   });
 
+  it('is like one without a worker if the app-server does not ask for the next request in 10 seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    Object.assign(one.relay.turns[0] ?? {}, { isReady: false, wasAsked: false });
+    one.clock.nowMs += 4_000;
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    await vi.advanceTimersByTimeAsync(5_999);
+    expect([signals, carrier.isUsable]).toEqual([[], true]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([signals, carrier.isUsable, carrier.letGo()]).toEqual([[{ kind: 'closed' }], false, false]);
+    // Nothing is sent for a request that another turn carries by now.
+    expect(one.done().slice(3)).toEqual(['claimed', 'refused']);
+    expect([await carrier.end(GIVEN_UP), one.continuing.works]).toEqual([null, true]);
+    expect(one.worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
+  });
+
+  it.each<[string, boolean, (turn: object | undefined, carrier: Carrier) => unknown]>([
+    ['the app-server has asked before', true, () => {}],
+    ['the app-server asks in time', false, (turn) => Object.assign(turn ?? {}, { wasAsked: true })],
+    ['the request is cancelled', false, (_, carrier) => carrier.letGo()],
+    ['the turn is ended', false, (_, carrier) => carrier.end(GIVEN_UP)],
+  ])('does not end later if %s', async (_, isReady, happens) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    const [turn] = one.relay.turns;
+    Object.assign(turn ?? {}, { isReady, wasAsked: false });
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    await happens(turn, carrier);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([signals, vi.getTimerCount()]).toEqual([[], 0]);
+  });
+
   it('is like one without a worker if the app-server fails it before it has asked', async () => {
     const one = world();
     const carrier = await claimed(one);

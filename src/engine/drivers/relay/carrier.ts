@@ -3,7 +3,7 @@ import type { HeldTurnHandle, RelayTurnHandle } from '../../../codex/relay/serve
 import type { RelayTurns } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
 import type { Clock } from '../../../kit/ambient.ts';
-import { within } from '../../../kit/async/wait.ts';
+import { IdleTimer, within } from '../../../kit/async/wait.ts';
 import { closeTurn, type RunningTurn, type StartedTurn } from '../../attempt/app-server-turn.ts';
 import type { TurnEnd } from '../driver.ts';
 
@@ -104,6 +104,8 @@ export class Carrier {
   #isContinued = false;
   /** Whether the app-server completes the turn, because it got an answer without output. */
   #completes = false;
+  /** Ends the turn if the app-server does not ask for the claim; null: it has asked before, or is not waited for. */
+  #askTimer: IdleTimer | null = null;
 
   private constructor(plan: CarrierPlan, started: CarrierTurn) {
     this.#plan = plan;
@@ -180,6 +182,7 @@ export class Carrier {
       // It is about what was before. For a request that was not asked for, the end of the turn is like that of its worker.
       else if (endOf(signal) !== null) receive({ kind: 'closed' });
     });
+    if (this.#isContinued && !this.#held.isReady) this.#limitWait();
     return this.#relayTurn;
   }
 
@@ -187,6 +190,7 @@ export class Carrier {
    * The request needs nothing more. Whether the turn carries another one of its caller; otherwise it must be ended.
    */
   letGo(): boolean {
+    this.#stopLimit();
     if (!this.isUsable) return false;
     const { clock, continuing } = this.#plan;
     const isYoung = this.#requests < MAX_REQUESTS && clock.now() - this.#startedAtMs < MAX_TURN_MS;
@@ -210,6 +214,7 @@ export class Carrier {
 
   /** Ends the turn. Returns the thread if it can carry another one; otherwise it is closed. */
   async end(how: TurnEnd): Promise<CarrierThread | null> {
+    this.#stopLimit();
     this.#held.refuseFurtherRequests();
     const isCompleted = (how.isComplete || this.#completes) && (await this.#isCompleted());
     this.thread.answerBytes += this.#relayTurn?.answerBytes ?? 0;
@@ -231,6 +236,23 @@ export class Carrier {
     continuing.onStopped();
   }
 
+  #limitWait(): void {
+    const restMs = Math.max(0, this.#askedByMs - this.#plan.clock.now());
+    this.#askTimer = new IdleTimer(restMs, () => this.#endUnasked());
+  }
+
+  #stopLimit(): void {
+    this.#askTimer?.stop();
+    this.#askTimer = null;
+  }
+
+  /** Nothing was sent, and nothing will be: another turn can carry the request. */
+  #endUnasked(): void {
+    if (!this.#isUnasked || this.#signals.isOver) return;
+    this.#held.refuseFurtherRequests();
+    this.#signals.lost();
+  }
+
   /** Whether the app-server was to ask again, and has not. */
   get #isUnasked(): boolean {
     return this.#isContinued && this.#relayTurn?.wasAsked !== true;
@@ -239,7 +261,11 @@ export class Carrier {
   /** Whether the app-server does nothing with it: the next request would wait in vain, too. */
   get #isStuck(): boolean {
     const isAsked = this.#relayTurn?.wasAsked ?? this.#held.isReady;
-    return !isAsked && this.#plan.clock.now() - this.#continuedAtMs >= ASKED_WITHIN_MS;
+    return !isAsked && this.#plan.clock.now() >= this.#askedByMs;
+  }
+
+  get #askedByMs(): number {
+    return this.#continuedAtMs + ASKED_WITHIN_MS;
   }
 
   async #isCompleted(): Promise<boolean> {
