@@ -137,6 +137,61 @@ describe('handleEvents', () => {
     await never.return?.();
     expect(log).toHaveLength(3);
   });
+
+  const late: readonly (readonly [
+    string,
+    (step: PromiseWithResolvers<IteratorResult<TurnEvent>>) => void,
+  ])[] = [
+    ['an event', ({ resolve }) => resolve({ done: false, value: delta('late') })],
+    ['an end', ({ resolve }) => resolve({ done: true, value: undefined })],
+    ['an error', ({ reject }) => reject(new Error('late'))],
+  ];
+
+  it.each(late)(
+    'passes nothing on after its reader has left: %s that was asked for before',
+    async (_, settle) => {
+      const log: string[] = [];
+      const step = Promise.withResolvers<IteratorResult<TurnEvent>>();
+      const events = { [Symbol.asyncIterator]: () => ({ next: () => step.promise }) };
+      const noting = naming('a', log, {
+        event: () => [delta('seen')],
+        ended: () => [delta('ended')],
+        thrown: () => [delta('thrown')],
+      });
+      const left = chain(events, noting)[Symbol.asyncIterator]();
+      const pending = left.next();
+      await left.return?.();
+      settle(step);
+      expect([await pending, await left.next()]).toEqual([
+        { done: true, value: undefined },
+        { done: true, value: undefined },
+      ]);
+      expect(log).toEqual(['a open', 'a over']);
+    },
+  );
+
+  it.each<[string, (last: PromiseWithResolvers<readonly TurnEvent[]>) => void]>([
+    ['are known', ({ resolve }) => resolve([end])],
+    ['are empty', ({ resolve }) => resolve([])],
+    ['cannot be known', ({ reject }) => reject(new Error('late'))],
+  ])('passes no last events on if its reader has left before they %s', async (_, settle) => {
+    const log: string[] = [];
+    const last = Promise.withResolvers<readonly TurnEvent[]>();
+    const outer = naming('b', log, {
+      event: (event) => (log.push('b event'), event),
+      ended: () => (log.push('b ended'), []),
+      thrown: () => (log.push('b thrown'), []),
+    });
+    const asked = Promise.withResolvers<void>();
+    const inner = naming('a', log, { event: () => (asked.resolve(), last.promise) });
+    const left = chain(source([delta('x')], log), inner, outer)[Symbol.asyncIterator]();
+    const pending = left.next();
+    await asked.promise;
+    await left.return?.();
+    settle(last);
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(log).toEqual(['a open', 'b open', 'source over', 'a over', 'b over']);
+  });
 });
 
 describe('beginEvents', () => {

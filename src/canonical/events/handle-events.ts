@@ -56,6 +56,7 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
   #isSourceOver = false;
   /** The last events, once they are known, and the first handler that they pass. */
   #last: { readonly events: TurnEvent[]; readonly from: number } | null = null;
+  /** Nothing follows: handlers get nothing more, not even what was asked for before. */
   #isOver = false;
 
   constructor(events: AsyncIterable<TurnEvent>, open: readonly (() => EventHandler)[]) {
@@ -92,6 +93,7 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
 
   /** `from`: the first handler that the event passes. */
   readonly #pass = (step: IteratorResult<TurnEvent>, from = 0): Step | Promise<Step> => {
+    if (this.#isOver) return OVER;
     if (step.done === true) {
       this.#isSourceOver = true;
       return this.#ended(0);
@@ -144,6 +146,7 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
   }
 
   #ended(from: number): Step | Promise<Step> {
+    if (this.#isOver) return OVER;
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
       let last: LastEvents;
       try {
@@ -164,6 +167,7 @@ class HandledIterator implements AsyncIterator<TurnEvent, undefined> {
     } catch {
       // As in a loop: the first error counts.
     }
+    if (this.#isOver) return OVER;
     for (let nth = from; nth < this.#handlers.length; nth += 1) {
       let last: LastEvents | undefined;
       try {
