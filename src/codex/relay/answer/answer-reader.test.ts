@@ -246,6 +246,25 @@ describe('an event that is too long', () => {
       { kind: 'answer-ended', how: 'completed', response: null },
     ]);
   });
+
+  it('reaches the app-server whole, even where previews are left out', async () => {
+    const reader = new AnswerReader({
+      onUpstreamEvent() {},
+      toFailure,
+      signal,
+      onActivity() {},
+      mintCallId: () => 'call_ours',
+      withoutPreviews: true,
+    });
+    const preview = 'response.image_generation_call.partial_image';
+    const whole = [...long(`event: ${preview}\ndata: {"partial_image_b64":"`), '"}\n\n'];
+    const done = sse({ type: 'response.output_item.done', item: {} });
+    const passed: Uint8Array[] = [];
+    for (const chunk of [sse({ type: preview }), ...whole, sse({ type: preview }), done])
+      passed.push(await reader.push(Buffer.from(chunk as string)));
+    const expected = [...whole, done].map((chunk) => Buffer.from(chunk as string));
+    expect(Buffer.concat(passed).equals(Buffer.concat(expected))).toBe(true);
+  });
 });
 
 describe('the end of an answer', () => {

@@ -135,7 +135,9 @@ export class AnswerReader {
   }
 
   #pass({ bytes, event }: StreamPart, repaired: Uint8Array | null, passed: Uint8Array[]): void {
-    const isLeftOut = this.#options.withoutPreviews === true && isPreview(event?.type ?? null);
+    const { withoutPreviews = false } = this.#options;
+    // The start of an event that is too long has been passed on: so must be its end.
+    const isLeftOut = withoutPreviews && event !== null && event.data !== null && isPreview(event.type);
     if (!isLeftOut) passed.push(repaired ?? bytes);
   }
 
