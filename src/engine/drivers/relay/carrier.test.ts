@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import {
@@ -16,6 +18,9 @@ import type { Usage } from '../../../canonical/events/usage.ts';
 import { startTurn } from '../../attempt/app-server-turn.ts';
 import { Carrier, freshThread, isReusable, type CarrierThread } from './carrier.ts';
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 afterEach(() => {
   vi.useRealTimers();
 });
@@ -32,7 +37,7 @@ const world = () => {
       continuing.stopped += 1;
     },
   };
-  const start = (thread: CarrierThread | null = null): Promise<Carrier> =>
+  const start = (thread: CarrierThread | null = null, prepare = (): void => {}): Promise<Carrier> =>
     Carrier.start({
       appServer,
       relay,
@@ -43,6 +48,7 @@ const world = () => {
       placeholder: 'px_1',
       startThread: async () => (await appServer.request('thread/start', {})).thread.id,
       prepare: async (threadId) => {
+        prepare();
         await appServer.request('thread/inject_items', { threadId, items: [] });
       },
       startTurn: (threadId) => startTurn(appServer, { threadId, input: [] }),
@@ -150,6 +156,18 @@ describe('a carrier', () => {
     expect(carrier.expiresAtMs).toBeNull();
     Object.assign(relay.turns[0] ?? {}, { expiresAtMs: 5 });
     expect(carrier.expiresAtMs).toBe(5);
+  });
+
+  it('does not keep what only its start needs: a request may have started it, and it lives for others', async () => {
+    const { start } = world();
+    const begin = async () => {
+      const needed = { turnOf: 'a client' };
+      return { carrier: await start(null, () => void needed.turnOf), needed: new WeakRef(needed) };
+    };
+    const { carrier, needed } = await begin();
+    await settled();
+    collectGarbage();
+    expect([carrier.isUsable, needed.deref()]).toEqual([true, undefined]);
   });
 
   it('lets no further model request through', async () => {
@@ -356,6 +374,23 @@ describe('a carrier that is let go', () => {
     expect([signals, next]).toEqual([[], [notified('of the second')]]);
     expect(one.done()).toEqual(['started turn-1', 'claimed', 'let go: asks-again', 'claimed']);
     expect([carrier.thread.turns, one.worker.calls.length]).toEqual([1, 3]);
+  });
+
+  it('keeps nothing of its request, even if it was not asked for', async () => {
+    const one = world();
+    const carrier = await claimed(one);
+    carrier.letGo();
+    Object.assign(one.relay.turns[0] ?? {}, { isReady: false, wasAsked: false });
+    const claim = () => {
+      const needed = { turnOf: 'a client' };
+      carrier.claim(params, () => void needed.turnOf);
+      return new WeakRef(needed);
+    };
+    const needed = claim();
+    expect(carrier.letGo()).toBe(true);
+    await settled();
+    collectGarbage();
+    expect(needed.deref()).toBeUndefined();
   });
 
   it('must be ended if the app-server has to act on the answer', async () => {

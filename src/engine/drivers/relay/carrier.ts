@@ -77,6 +77,8 @@ export interface CarrierPlan {
   readonly startTurn: (threadId: string) => Promise<StartedTurn>;
 }
 
+type KeptOfPlan = Pick<CarrierPlan, 'appServer' | 'clock' | 'continuing'>;
+
 /** How long the app-server may take to complete a turn whose answer it has. */
 const COMPLETED_WITHIN_MS = 10_000;
 /** A turn without a request causes few signals. */
@@ -91,7 +93,7 @@ export class Carrier {
   readonly thread: CarrierThread;
   readonly turnId: string;
   readonly placeholder: string | null;
-  readonly #plan: CarrierPlan;
+  readonly #kept: KeptOfPlan;
   readonly #held: HeldTurnHandle;
   readonly #signals: Signals;
   readonly #running: RunningTurn;
@@ -108,9 +110,11 @@ export class Carrier {
   #askTimer: IdleTimer | null = null;
 
   private constructor(plan: CarrierPlan, started: CarrierTurn) {
-    this.#plan = plan;
-    this.placeholder = plan.placeholder;
-    this.#startedAtMs = plan.clock.now();
+    // Not all of it: how it is started may hold what the request has that needed it, and it carries others for long.
+    const { appServer, clock, continuing, placeholder } = plan;
+    this.#kept = { appServer, clock, continuing };
+    this.placeholder = placeholder;
+    this.#startedAtMs = clock.now();
     this.#continuedAtMs = this.#startedAtMs;
     this.thread = started.thread;
     this.turnId = started.turnId;
@@ -192,7 +196,7 @@ export class Carrier {
   letGo(): boolean {
     this.#stopLimit();
     if (!this.isUsable) return false;
-    const { clock, continuing } = this.#plan;
+    const { clock, continuing } = this.#kept;
     const isYoung = this.#requests < MAX_REQUESTS && clock.now() - this.#startedAtMs < MAX_TURN_MS;
     if (this.#relayTurn === null) return isYoung;
     const mayGoOn = isYoung && continuing.works;
@@ -223,21 +227,21 @@ export class Carrier {
     const isFit = this.#completes ? hasRoom(this.thread) : isReusable(this.thread, how);
     if (isCompleted && !this.#signals.isClosed && isFit) return this.thread;
     const threadId = this.#signals.isClosed ? null : this.thread.threadId;
-    await closeTurn(this.#plan.appServer, this.running, threadId);
+    await closeTurn(this.#kept.appServer, this.running, threadId);
     return null;
   }
 
   /** An app-server that has completed a turn which it was to continue is not asked to do so again. */
   async #learn(): Promise<void> {
     const how = await this.#signals.over;
-    const { continuing } = this.#plan;
+    const { continuing } = this.#kept;
     if (how !== 'completed' || !this.#isUnasked || !continuing.works) return;
     continuing.works = false;
     continuing.onStopped();
   }
 
   #limitWait(): void {
-    const restMs = Math.max(0, this.#askedByMs - this.#plan.clock.now());
+    const restMs = Math.max(0, this.#askedByMs - this.#kept.clock.now());
     this.#askTimer = new IdleTimer(restMs, () => this.#endUnasked());
   }
 
@@ -261,7 +265,7 @@ export class Carrier {
   /** Whether the app-server does nothing with it: the next request would wait in vain, too. */
   get #isStuck(): boolean {
     const isAsked = this.#relayTurn?.wasAsked ?? this.#held.isReady;
-    return !isAsked && this.#plan.clock.now() >= this.#askedByMs;
+    return !isAsked && this.#kept.clock.now() >= this.#askedByMs;
   }
 
   get #askedByMs(): number {
