@@ -12,11 +12,15 @@ const MAX_BYTES = 1024 * 1024;
 const DEFLATE = { keepsWindow: true, windowBits: 15 };
 const [CONTINUATION, TEXT, CLOSE, PING, PONG] = [0, 1, 8, 9, 10];
 
-const reading = (deflate: Deflate | null = DEFLATE) => {
+const reading = (deflate: Deflate | null = DEFLATE, onMessage: (text: string) => void = () => {}) => {
   const heard: string[] = [];
   const reader = new FrameReader(
     {
-      onMessage: (data, isText) => heard.push(`${isText ? '' : 'binary '}${data.toString('utf8')}`),
+      onMessage(data, isText) {
+        const text = `${isText ? '' : 'binary '}${data.toString('utf8')}`;
+        heard.push(text);
+        onMessage(text);
+      },
       onPing: (data) => heard.push(`ping ${data.toString('utf8')}`),
       onPong: () => heard.push('pong'),
       onCloseFrame: (code) => heard.push(`close ${code}`),
@@ -26,6 +30,21 @@ const reading = (deflate: Deflate | null = DEFLATE) => {
     { deflate, maxBytes: MAX_BYTES },
   );
   return { reader, heard };
+};
+
+/** The first error that nothing catches: it would end the process. */
+const uncaughtAfter = async (act: () => void): Promise<unknown> => {
+  const uncaught: unknown[] = [];
+  const others = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', (error) => uncaught.push(error));
+  try {
+    act();
+    await until(async () => uncaught.length > 0);
+  } finally {
+    process.removeAllListeners('unhandledRejection');
+    for (const other of others) process.on('unhandledRejection', other);
+  }
+  return uncaught[0];
 };
 
 /** A server that deflates with its window, as RFC 7692 says. */
@@ -199,6 +218,30 @@ describe('frames of a server', () => {
     stopped.reader.stop();
     await sleep(50);
     expect(stopped.heard).toEqual(['busy']);
+  });
+
+  it('close the socket if their reader throws, and the error is not lost', async () => {
+    const message = Buffer.alloc(MAX_BYTES, 'a');
+    const large = deflateRawSync(message, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    const bug = new Error('a bug of the reader');
+    const fails = (): never => {
+      throw bug;
+    };
+    const { reader: small, heard: heardSmall } = reading(DEFLATE, fails);
+    expect(() => small.push(serverFrame(TEXT, 'a'))).toThrow(bug);
+    expect(heardSmall).toEqual(['a', 'broken 1002']);
+    const { reader, heard } = reading(DEFLATE, fails);
+    const sendLarge = () => reader.push(serverFrame(TEXT, large, { isCompressed: true }));
+    expect(await uncaughtAfter(sendLarge)).toBe(bug);
+    expect(heard).toEqual(['busy', message.toString(), 'broken 1002']);
+    // In a small message that has waited for a large one.
+    const late = reading(DEFLATE, (text) => (text === 'b' ? fails() : undefined));
+    const sendBoth = () => {
+      late.reader.push(serverFrame(TEXT, large, { isCompressed: true }));
+      late.reader.push(serverFrame(TEXT, 'b'));
+    };
+    expect(await uncaughtAfter(sendBoth)).toBe(bug);
+    expect(late.heard).toEqual(['busy', message.toString(), 'b', 'broken 1002']);
   });
 });
 

@@ -211,12 +211,11 @@ export class FrameReader {
     } catch (error) {
       this.#isBusy = false;
       if (!this.#isOver) this.#fail(error);
+      else if (!isOfServer(error)) throw error;
     }
   }
 
   #fail(error: unknown): void {
-    // Not an error of the server: the handler threw it.
-    const isOurs = !(error instanceof BrokenError) && !isZlibError(error);
     this.stop();
     this.#handler.onBroken(
       error instanceof BrokenError
@@ -225,9 +224,12 @@ export class FrameReader {
           ? CLOSE_CODE.tooLarge
           : CLOSE_CODE.protocol,
     );
-    if (isOurs) throw error;
+    if (!isOfServer(error)) throw error;
   }
 }
+
+/** Whether the server caused it. Otherwise the handler threw it: a bug, which must not go unseen. */
+const isOfServer = (error: unknown): boolean => error instanceof BrokenError || isZlibError(error);
 
 const isZlibError = (error: unknown): boolean =>
   isTooLarge(error) ||
