@@ -88,6 +88,18 @@ describe('Inflater', () => {
     expect(ours.inflate(Buffer.from([0xf2, 0x00, 0x11, 0x00, 0x00]))).toEqual(Buffer.from('Hello'));
   });
 
+  it.each([100, 20_000])('rejects what follows the last block, in a message of %d bytes', async (size) => {
+    const first = deflateRawSync(randomBytes(size));
+    const [one, zero] = [Buffer.from([1]), Buffer.from([0])];
+    const second = deflateRawSync('second', { finishFlush: FINISH }).subarray(0, -4);
+    for (const more of [second, one, Buffer.concat([zero, zero]), Buffer.concat([zero, second])]) {
+      const inflate = async () => inflater().inflate(Buffer.concat([first, more]));
+      await expect(inflate()).rejects.toThrow(expect.objectContaining({ code: 'Z_DATA_ERROR' }));
+    }
+    for (const padding of [Buffer.alloc(0), zero])
+      expect((await inflater().inflate(Buffer.concat([first, padding]))).length).toBe(size);
+  });
+
   it('rejects a message that becomes too large, small as it is', async () => {
     const bomb = deflateRawSync(Buffer.alloc(MAX_BYTES + 1), { finishFlush: FINISH }).subarray(0, -4);
     expect(bomb.length).toBeLessThan(8 * 1024);

@@ -13,6 +13,13 @@ const SMALL_INFLATED_BYTES = 256 * 1024;
 
 const inflateElsewhere = promisify(inflateRaw);
 
+/** What zlib returns with `info`, which its types do not know. */
+interface Inflated {
+  readonly buffer: Buffer;
+  /** `bytesWritten`: how much of the input it has read. */
+  readonly engine: { readonly bytesWritten: number };
+}
+
 /**
  * Inflates the messages of one socket (RFC 7692), each of which may refer to the end of those before it. An answer is
  * many small messages: a stream of Node's takes each to another thread and back, 100 µs of CPU, of which 20 are left
@@ -37,7 +44,8 @@ export class Inflater {
     const whole = Buffer.concat([message, TRAILER]);
     if (whole.length > SMALL_BYTES) return this.#elsewhere(whole);
     try {
-      return this.#keep(inflateRawSync(whole, this.#options(SMALL_INFLATED_BYTES)));
+      const inflated: unknown = inflateRawSync(whole, this.#options(SMALL_INFLATED_BYTES));
+      return this.#keep(wholeOf(inflated as Inflated, whole));
     } catch (error) {
       if (isTooLarge(error)) return this.#elsewhere(whole);
       throw error;
@@ -45,7 +53,8 @@ export class Inflater {
   }
 
   async #elsewhere(whole: Buffer): Promise<Buffer> {
-    return this.#keep(await inflateElsewhere(whole, this.#options(this.#maxBytes)));
+    const inflated: unknown = await inflateElsewhere(whole, this.#options(this.#maxBytes));
+    return this.#keep(wholeOf(inflated as Inflated, whole));
   }
 
   #options(maxBytes: number): ZlibOptions {
@@ -53,6 +62,7 @@ export class Inflater {
       ...(this.#keptBytes === 0
         ? {}
         : { dictionary: this.#kept.subarray(Math.max(0, this.#keptBytes - WINDOW_BYTES), this.#keptBytes) }),
+      info: true,
       maxOutputLength: Math.min(maxBytes, this.#maxBytes),
     };
   }
@@ -69,6 +79,16 @@ export class Inflater {
     return inflated;
   }
 }
+
+/**
+ * zlib reads nothing after a last block. RFC 7692 allows more blocks there, but no server is known to write them: of
+ * such a message nothing is passed on, instead of its start. The empty block that follows a last one does not count.
+ */
+const wholeOf = ({ buffer, engine }: Inflated, whole: Buffer): Buffer => {
+  const unread = whole.subarray(engine.bytesWritten, -TRAILER.length);
+  if (unread.length === 0 || (unread.length === 1 && unread[0] === 0)) return buffer;
+  throw Object.assign(new Error('data after the last block'), { code: 'Z_DATA_ERROR' });
+};
 
 export const isTooLarge = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';

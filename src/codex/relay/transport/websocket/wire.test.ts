@@ -176,6 +176,11 @@ describe('frames of a server', () => {
     ['a large ping', serverFrame(PING, 'x'.repeat(126)), 1002],
     ['half a close code', serverFrame(CLOSE, 'x'), 1002],
     ['what is not deflated', serverFrame(TEXT, Buffer.from([0xff, 0xff]), { isCompressed: true }), 1002],
+    [
+      'more than one deflated text',
+      serverFrame(TEXT, Buffer.concat([deflateRawSync('a'), deflateRawSync('b')]), { isCompressed: true }),
+      1002,
+    ],
     ['text that is not UTF-8', serverFrame(TEXT, Buffer.from([0xc3, 0x28])), 1007],
     ['a message that is too large', serverFrame(TEXT, Buffer.alloc(MAX_BYTES + 1)).subarray(0, 20), 1009],
     ['a length beyond all numbers', Buffer.from([0x81, 127, 255, 255, 255, 255, 255, 255, 255, 255]), 1009],
