@@ -199,6 +199,20 @@ describe('frames of a server', () => {
     expect(heard).toEqual([`broken ${code}`]);
   });
 
+  const closing = (code: number): string[] => {
+    const { reader, heard } = reading();
+    reader.push(serverFrame(CLOSE, Buffer.from([code >> 8, code & 0xff])));
+    return heard;
+  };
+
+  it.each([1000, 1003, 1007, 1014, 3000, 4999])('may close with %d', (code) => {
+    expect(closing(code)).toEqual([`close ${code}`]);
+  });
+
+  it.each([0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65_535])('may not close with %d', (code) => {
+    expect(closing(code)).toEqual(['broken 1002']);
+  });
+
   it('are refused if they were not to be deflated', () => {
     const { reader, heard } = reading(null);
     reader.push(serverFrame(TEXT, 'x', { isCompressed: true }));

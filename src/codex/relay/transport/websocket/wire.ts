@@ -167,8 +167,9 @@ export class FrameReader {
     if (opcode === OPCODE.ping) this.#handler.onPing(payload);
     else if (opcode === OPCODE.pong) this.#handler.onPong();
     else {
-      this.stop();
       const code = payload.length === 0 ? CLOSE_CODE.none : payload.readUInt16BE(0);
+      if (payload.length > 0 && !mayBeSent(code)) throw broken('a close code');
+      this.stop();
       this.#handler.onCloseFrame(code);
     }
   }
@@ -230,6 +231,10 @@ export class FrameReader {
 
 /** Whether the server caused it. Otherwise the handler threw it: a bug, which must not go unseen. */
 const isOfServer = (error: unknown): boolean => error instanceof BrokenError || isZlibError(error);
+
+/** RFC 6455, 7.4: the others have no meaning, or only one that is never sent. */
+const mayBeSent = (code: number): boolean =>
+  (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code < 5000);
 
 const isZlibError = (error: unknown): boolean =>
   isTooLarge(error) ||
