@@ -88,6 +88,7 @@ describe('sseResponse', () => {
 
   async function* broken(): AsyncGenerator<Frame> {
     yield frame({ sequence_number: 7 });
+    yield frame('without one');
     throw new Error('a bug');
   }
 
@@ -96,7 +97,7 @@ describe('sseResponse', () => {
     const endOfBroken = () => all(frame({ sequence_number: 2, error: 'x' }), frame({ sequence_number: 3 }));
     const text = (await chunksOf(respond(broken(), { ...ends, endOfBroken }))).join('');
     expect(text).toBe(
-      'data: {"sequence_number":7}\n\ndata: {"sequence_number":8,"error":"x"}\n\ndata: {"sequence_number":9}\n\n',
+      'data: {"sequence_number":7}\n\ndata: "without one"\n\ndata: {"sequence_number":8,"error":"x"}\n\ndata: {"sequence_number":9}\n\n',
     );
     expect([ends.onBug.mock.calls, ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([
       [[new Error('a bug')]],

@@ -163,8 +163,8 @@ class SseBody implements SelfWriting {
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
-  /** The last frame sent. */
-  #last: Frame | null = null;
+  /** The last sequence number sent. */
+  #sequence = -1;
   /** The end of a stream that was over before its reader was known. */
   #end: ((sink: TextSink) => void) | null = null;
   #isOver = false;
@@ -234,7 +234,7 @@ class SseBody implements SelfWriting {
         // Awaited only when needed: there are thousands of frames.
         if (!this.#add(text)) await this.#untilDrained();
       }
-      this.#last = frame;
+      this.#sequence = sequenceOf(frame) ?? this.#sequence;
       if (this.#isOver) return;
     }
   }
@@ -247,7 +247,7 @@ class SseBody implements SelfWriting {
     // Half a frame was sent: nothing after it could be parsed.
     if (this.#isInsideFrame || endOfBroken === null) throw error;
     await this.#write(endOfBroken(), (frame) =>
-      sequenceOf(frame) === null ? frame : withSequence(frame, (sequenceOf(this.#last) ?? -1) + 1),
+      sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
     );
   }
 
@@ -314,8 +314,8 @@ class SseBody implements SelfWriting {
   }
 }
 
-const sequenceOf = (frame: Frame | null): number | null => {
-  const number = isJsonObject(frame?.data) ? frame.data['sequence_number'] : null;
+const sequenceOf = ({ data }: Frame): number | null => {
+  const number = isJsonObject(data) ? data['sequence_number'] : null;
   return typeof number === 'number' ? number : null;
 };
 
