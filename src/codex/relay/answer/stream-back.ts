@@ -21,9 +21,9 @@ import type { BegunAnswer } from '../transport/send-once.ts';
 const LINGER_MS = 500;
 
 /**
- * Streams an answer to the app-server and reads it on the way: it is the turn's content. Every ending is reported. An
- * answer that the app-server has to act on it gets byte for byte, except for what it would not accept: such events are
- * repaired, and a CR alone becomes LF. Of an answer that was held back it gets no previews of its items.
+ * Streams an answer to the app-server and reads it on the way: it is the turn's content. Every ending is reported. The
+ * app-server gets what the backend has sent, except for what it would not accept: such events are repaired, and a CR
+ * alone becomes LF. In a turn whose answers are held back it gets no previews of items.
  */
 export const streamBack = async (
   relayed: RelayedRequest,
@@ -78,7 +78,7 @@ export const streamBack = async (
       signal.throwIfAborted();
       let hasRoom = passed.length === 0 || outgoing.write(passed);
       if (reader?.isOver === true && !isLingering) {
-        hasRoom = outgoing.pass();
+        hasRoom = outgoing.pass() && hasRoom;
         isLingering = true;
         idleTimeout.shorten(LINGER_MS);
       }
