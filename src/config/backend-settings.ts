@@ -178,7 +178,7 @@ export const BACKEND_SETTINGS = {
     type: wholeNumber(0, 16, 'turns'),
     default: '8',
     description:
-      'How many turns each app-server may start for one model and API key before requests for them arrive, so that these need not wait for it; 32 over all. As many wait as requests ran at the same time in the last minute. Each costs about 1 MB. `0`: none.',
+      'How many turns each app-server may start for one model and API key before requests for them arrive; 32 over all. As many wait as requests ran at the same time in the last minute. Each costs about 1 MB. `0`: none; those that have carried a request still wait for the next.',
   }),
   PROXY_WARMUP: tuning({
     at: 'worker.warmUp',
