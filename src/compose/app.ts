@@ -80,8 +80,8 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     async warmUp(hooks) {
       if (config.worker.warmUp === 'off') return null;
       const { runWarmUp } = await import('./warm-up.ts');
-      const isBusy = (): boolean => http.exchanges.count > 0;
-      const ended = runWarmUp({ ...hooks, base, isBusy, signal: stopping.signal });
+      const lastClientAt = (): number => http.exchanges.lastClientAt;
+      const ended = runWarmUp({ ...hooks, base, lastClientAt, signal: stopping.signal });
       warming = ended;
       return ended;
     },

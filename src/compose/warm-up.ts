@@ -48,8 +48,8 @@ export interface WarmUpHooks {
 
 export interface WarmUpOptions extends WarmUpHooks {
   readonly base: Base;
-  /** Whether the server answers a request of a client. */
-  readonly isBusy: () => boolean;
+  /** When a client last waited for an answer of the server, which may be now. */
+  readonly lastClientAt: () => number;
   /** Aborted when the server stops. */
   readonly signal: AbortSignal;
 }
@@ -84,7 +84,7 @@ const QUIET_MS = 1_000;
  * runs while no client waits. Never rejects.
  */
 export const runWarmUp = async (options: WarmUpOptions): Promise<WarmUpEnd> => {
-  const { base, isBusy, signal, beforeEach, requests = REQUESTS, maxCpuMs = MAX_CPU_MS } = options;
+  const { base, lastClientAt, signal, beforeEach, requests = REQUESTS, maxCpuMs = MAX_CPU_MS } = options;
   const { clock } = systemAmbient;
   const parts = new OpenParts((err, part) =>
     base.logger.debug({ err, part }, 'warm-up: could not be closed'),
@@ -93,11 +93,8 @@ export const runWarmUp = async (options: WarmUpOptions): Promise<WarmUpEnd> => {
   let cpuMs = 0;
   const lateAt = clock.now() + MAX_MS;
   const quiet = async (): Promise<void> => {
-    for (let quietAt = 0; isBusy() || clock.now() < quietAt;) {
-      if (clock.now() >= lateAt) return;
-      if (isBusy()) quietAt = clock.now() + QUIET_MS;
+    while (clock.now() - lastClientAt() < QUIET_MS && clock.now() < lateAt)
       await pause(LOOK_EVERY_MS, signal);
-    }
   };
   const run = async (): Promise<WarmUpEnd['reason']> => {
     await pause(START_AFTER_MS, signal);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
 import { gatewayError, GatewayError, failure, type Failure } from '../canonical/failure/failure.ts';
 import type { Exchange } from './exchange/exchange.ts';
+import { INFER_OR_READ } from './guards/scopes.ts';
 import type { Route } from './route.ts';
 
 describe('a request', () => {
@@ -190,6 +191,32 @@ describe('a route that throws', () => {
     ]);
     await send('/thing', { ...KEY, signal: client.signal });
     expect(log).toEqual([accessLine({ status: 499 })]);
+  });
+});
+
+describe('the time of the last request of a client', () => {
+  it('is now while a client waits for its answer, and is not changed by dashboards and probes', async () => {
+    let release = (): void => {};
+    const holds: Route['handle'] = (_, exchange) => {
+      release = exchange.hold();
+      return new Response();
+    };
+    const { server, send, clock } = serveRoutes([
+      route(holds),
+      route(holds, { path: '/live', scopes: ['read'] }),
+      route(holds, { path: '/models', scopes: INFER_OR_READ }),
+      route(holds, { path: '/metrics', access: 'local' }),
+      route(holds, { path: '/health', access: 'open' }),
+    ]);
+    const { exchanges } = server;
+    for (const path of ['/live', '/models', '/metrics', '/health', '/unknown']) await send(path, KEY);
+    expect([exchanges.count, exchanges.lastClientAt]).toEqual([4, -Infinity]);
+    await send('/thing', KEY);
+    clock.nowMs += 5;
+    expect(exchanges.lastClientAt).toBe(clock.nowMs);
+    release();
+    clock.nowMs += 5;
+    expect(exchanges.lastClientAt).toBe(clock.nowMs - 5);
   });
 });
 

@@ -60,6 +60,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       isOnThisMachine: () => isOnThisMachine(http.headers, connectionInfo),
       reachedAt: () => reachedAt(http.headers, connectionInfo),
       clientSignal: http.signal,
+      isOfClient: isForClients(route),
     });
     const stopWatching = connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) =>
       exchange.abort(uploadFailure(why)),
@@ -135,6 +136,10 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     exchanges,
   };
 };
+
+/** Whether only programs that run turns need the route: others are also asked by dashboards and probes, again and again. */
+const isForClients = ({ access, scopes = INFER }: RouteAccess): boolean =>
+  access === 'key' && scopes.every((scope) => scope === 'infer');
 
 const uploadFailure = (why: Stall): GatewayError =>
   gatewayError(

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
@@ -106,6 +106,51 @@ describe('the warm-up', () => {
     held.resolve();
     await Promise.all([answered, ended]);
     expect(seen).toEqual(['request 0', 'request 1', 'request 2', 'answered', 'request 3']);
+  });
+
+  it('waits for a second after a request of a client, also one that it has not seen running', async () => {
+    const proxy = await open(hello);
+    const seen: string[] = [];
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const ended = proxy.app.warmUp({
+        requests: 3,
+        async beforeEach(index) {
+          seen.push(`request ${index}`);
+          if (index === 1) await send(proxy);
+        },
+      });
+      await until(() => seen.includes('request 1') && proxy.model.requests.length === 1);
+      // Time for a warm-up that does not wait.
+      await sleep(500);
+      vi.setSystemTime(Date.now() + 999);
+      await sleep(200);
+      expect(seen).toEqual(['request 0', 'request 1']);
+      vi.setSystemTime(Date.now() + 1);
+      await ended;
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(seen).toEqual(['request 0', 'request 1', 'request 2']);
+  });
+
+  it('does not wait for readers of the log of requests, for dashboards or for probes', async () => {
+    const proxy = await open(hello);
+    const live = await proxy.get('/v1/codex/requests/live');
+    const ended = proxy.app.warmUp({
+      requests: 2,
+      async beforeEach() {
+        for (const at of ['/healthz', '/metrics', '/v1/codex/requests', '/nothing-there'])
+          await (await proxy.get(at)).text();
+        vi.useFakeTimers({ toFake: ['Date'] });
+      },
+    });
+    try {
+      expect(await ended).toMatchObject({ requests: 2, reason: 'done' });
+    } finally {
+      vi.useRealTimers();
+      await live.body?.cancel();
+    }
   });
 
   it('ends when the server stops', async () => {

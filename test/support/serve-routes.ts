@@ -39,12 +39,14 @@ export const serveRoutes = (
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
   const metrics = createMetrics();
+  const ambient = fixedAmbient();
+  const clock = { nowMs: ambient.clock.now(), now: () => clock.nowMs };
   const server = createServer({
     routes,
     authenticate,
     isPrivate,
     cors: createCors(['http://page.test']),
-    ambient: fixedAmbient(),
+    ambient: { ...ambient, clock },
     observer: { open: () => null },
     logger,
     metrics,
@@ -53,7 +55,7 @@ export const serveRoutes = (
   });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
     server.fetch(new Request(`http://proxy${path}`, init));
-  return { server, send, log, metrics };
+  return { server, send, log, metrics, clock };
 };
 
 export const KEY = { headers: { authorization: 'Bearer good' } };

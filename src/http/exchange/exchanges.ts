@@ -29,6 +29,8 @@ export interface AskedRequest {
   readonly reachedAt?: () => string | null;
   /** Aborted when the client disconnects. */
   readonly clientSignal: AbortSignal;
+  /** Whether a client waits for it, and not a dashboard, a probe or a reader of the log of requests. Default: true. */
+  readonly isOfClient?: boolean;
 }
 
 /** Time for aborted requests to end. */
@@ -38,6 +40,9 @@ const ABORT_GRACE_MS = 2_000;
 export class Exchanges {
   readonly #deps: ExchangesDeps;
   readonly #active = new Set<Exchange>();
+  /** How many of them are of clients. */
+  #ofClients = 0;
+  #lastClientEnd = -Infinity;
   #drained: Promise<void> | null = null;
   #whenIdle: (() => void) | null = null;
 
@@ -46,7 +51,7 @@ export class Exchanges {
   }
 
   /** At its end it is logged and counted. */
-  open({ requestId, method, route, headers, ...asked }: AskedRequest): OpenExchange {
+  open({ requestId, method, route, headers, isOfClient = true, ...asked }: AskedRequest): OpenExchange {
     const { ambient, logger, metrics } = this.#deps;
     const startedAt = ambient.clock.now();
     const traceContext = traceOf(headers);
@@ -60,7 +65,12 @@ export class Exchanges {
       onNote: (notes) => watch?.note?.(notes),
       onEnd: (notes) => {
         this.#active.delete(exchange);
-        const durationMs = ambient.clock.now() - startedAt;
+        const endedAt = ambient.clock.now();
+        if (isOfClient) {
+          this.#ofClients -= 1;
+          this.#lastClientEnd = endedAt;
+        }
+        const durationMs = endedAt - startedAt;
         const end = requestEnd(request, { ...loggedTraces(headers), ...notes }, durationMs);
         logger.info(toAccessLine(end), 'request');
         watch?.end?.(end);
@@ -70,6 +80,7 @@ export class Exchanges {
       },
     });
     this.#active.add(exchange);
+    if (isOfClient) this.#ofClients += 1;
     return exchange;
   }
 
@@ -87,6 +98,11 @@ export class Exchanges {
 
   get count(): number {
     return this.#active.size;
+  }
+
+  /** When a client last waited for an answer: now, if one does; -Infinity: none has yet. */
+  get lastClientAt(): number {
+    return this.#ofClients > 0 ? this.#deps.ambient.clock.now() : this.#lastClientEnd;
   }
 
   get isDraining(): boolean {
