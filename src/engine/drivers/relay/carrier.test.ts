@@ -437,7 +437,7 @@ describe('a carrier that is let go', () => {
   it.each<[string, boolean]>([
     ['also if its request was cancelled', true],
     ['also unclaimed', false],
-  ])('is not used if the app-server does not ask within 10 seconds, %s', async (_, isClaimed) => {
+  ])('is not used if the app-server does not ask within 30 seconds, %s', async (_, isClaimed) => {
     const one = world();
     const carrier = await claimed(one);
     const [turn] = one.relay.turns;
@@ -445,7 +445,7 @@ describe('a carrier that is let go', () => {
     expect(carrier.letGo()).toBe(true);
     Object.assign(turn ?? {}, { isReady: false, wasAsked: false });
     if (isClaimed) carrier.claim(params, ignore);
-    one.clock.nowMs += 9_999;
+    one.clock.nowMs += 29_999;
     expect([carrier.isUsable, carrier.letGo()]).toEqual([true, true]);
     if (isClaimed) carrier.claim(params, ignore);
     one.clock.nowMs += 1;
@@ -454,7 +454,7 @@ describe('a carrier that is let go', () => {
     expect(one.worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
   });
 
-  it('is like one without a worker if the app-server does not ask for the next request in 10 seconds', async () => {
+  it('is like one without a worker if the app-server does not ask for the next request in 30 seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const one = world();
     const carrier = await claimed(one);
@@ -463,7 +463,7 @@ describe('a carrier that is let go', () => {
     one.clock.nowMs += 4_000;
     const signals: ThreadSignal[] = [];
     carrier.claim(params, (signal) => signals.push(signal));
-    await vi.advanceTimersByTimeAsync(5_999);
+    await vi.advanceTimersByTimeAsync(25_999);
     expect([signals, carrier.isUsable]).toEqual([[], true]);
     await vi.advanceTimersByTimeAsync(1);
     expect([signals, carrier.isUsable, carrier.letGo()]).toEqual([[{ kind: 'closed' }], false, false]);

@@ -39,8 +39,11 @@ const MAX_TOKENS = 10_000_000;
  */
 const MAX_REQUESTS = 256;
 const MAX_TURN_MS = 15 * 60_000;
-/** How long the app-server may take to ask in a turn that it has started, or was to continue. */
-const ASKED_WITHIN_MS = 10_000;
+/**
+ * How long the app-server may take to ask in a turn that it has started, or was to continue. It may be renewing its login,
+ * and would lose that if its turn were ended in the middle.
+ */
+const ASKED_WITHIN_MS = 30_000;
 
 /** Whether the thread may carry another turn after one that the app-server has completed with its answer. */
 export const isReusable = (thread: CarrierThread, { usage }: TurnEnd): boolean =>
