@@ -29,7 +29,7 @@ export interface Goal {
   readonly firstDelta: { readonly maxAddedMs: number } | { readonly maxRatio: number };
   readonly leastRate: number;
 }
-export const BESIDE_BARE: Goal = { firstDelta: { maxRatio: 0.2 }, leastRate: 2.5 };
+export const BESIDE_BARE: Goal = { firstDelta: { maxRatio: 0.2 }, leastRate: 5 };
 /** One more millisecond of work, of about eleven for a turn. */
 export const VERSUS_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.85 };
 /** Equivalent work; the rest is noise. */

@@ -10,6 +10,7 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
 import { checkOut, compareCommits } from './compare-rows.ts';
 import { keyLimits } from './limit-rows.ts';
+import { longLog } from './log-rows.ts';
 import { AS_A_PROVIDER, hangingRequests, loginCpu, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
@@ -174,6 +175,10 @@ const STEPS = {
   limits: async ({ proxy }, { start, model }) => {
     const other = await startWithPostgres(start, model);
     return [...(await keyLimits(proxy, 'SQLite', 0.3)), ...(await keyLimits(other, 'PostgreSQL', 0.8))];
+  },
+  lists: (_, { model, stateDir }) => {
+    const own = path.join(stateDir, 'lists');
+    return longLog(own, () => startProxySide({ name: 'lists', stateDir: own, baseUrl: model.baseUrl }));
   },
   websocket: ({ proxy }) => webSocketConversation(proxy),
   'idle-websockets': async (_, { start, model }) => {

@@ -136,10 +136,10 @@ export interface Workload {
 
 // oxfmt-ignore
 export const WORKLOADS: readonly Workload[] = [
-  { name: 'a short answer', ask: SHORT, turns: 400, maxNodeMs: 2.5, maxAppServerMs: 2.5 },
-  { name: '200 deltas', ask: { ...SHORT, deltas: 200 }, turns: 200, maxNodeMs: 4.5, maxAppServerMs: 2.8 },
+  { name: 'a short answer', ask: SHORT, turns: 400, atOnce: 8, maxNodeMs: 2.5, maxAppServerMs: 2.5 },
+  { name: '200 deltas', ask: { ...SHORT, deltas: 200 }, turns: 200, atOnce: 8, maxNodeMs: 4.5, maxAppServerMs: 2.8 },
   { name: '100 single deltas', ask: { ...SHORT, deltas: 100, isSlow: true }, turns: 64, atOnce: 8, maxNodeMs: 9, maxAppServerMs: 2.8 },
-  { name: 'a tool call', ask: { ...SHORT, tools: TOOLS, callsTool: true }, turns: 200, maxNodeMs: null, maxAppServerMs: 2.8 },
+  { name: 'a tool call', ask: { ...SHORT, tools: TOOLS, callsTool: true }, turns: 200, atOnce: 8, maxNodeMs: null, maxAppServerMs: 2.8 },
 ];
 
 /** CPU of our process and of its app-server, per turn. */
