@@ -16,6 +16,7 @@ const installed: Invocation = {
   isClone: false,
   script: '/usr/bin/codex-app-server-proxy',
   directory: '/home/ann',
+  environment: { PATH: '/usr/local/bin:/usr/bin' },
 };
 
 describe('commandLine', () => {
@@ -33,9 +34,25 @@ describe('commandLine', () => {
     ['its server', installed, ['serve'], 'codex-app-server-proxy'],
     [
       'a dependency of a project',
-      { ...installed, script: '/home/ann/app/node_modules/.bin/codex-app-server-proxy' },
+      {
+        ...installed,
+        script: '/home/ann/app/node_modules/.bin/codex-app-server-proxy',
+        directory: '/home/ann/app/src',
+      },
       ['doctor'],
       'npx codex-app-server-proxy doctor',
+    ],
+    [
+      'a dependency of a project, from elsewhere',
+      { ...installed, script: '/home/ann/an app/node_modules/.bin/codex-app-server-proxy' },
+      ['doctor'],
+      "'/home/ann/an app/node_modules/.bin/codex-app-server-proxy' doctor",
+    ],
+    [
+      'a link that is on no path',
+      { ...installed, script: '/home/ann/links/proxy' },
+      ['login'],
+      '/home/ann/links/proxy login',
     ],
     [
       'npx',
@@ -55,9 +72,9 @@ describe('commandLine', () => {
     ],
     [
       'a file in a package that is on no path',
-      { ...installed, script: '/opt/package/dist/main.js' },
+      { ...installed, script: '/opt/package/bin/codex-app-server-proxy.js' },
       ['doctor'],
-      'npx codex-app-server-proxy doctor',
+      'node /opt/package/bin/codex-app-server-proxy.js doctor',
     ],
     [
       'the settings that say which login',

@@ -63,12 +63,7 @@ export const commandLine = (invocation: Invocation, command: string, ...flags: r
 
 const programOf = (invocation: Invocation, command: string, flags: readonly string[]): readonly string[] => {
   if (!invocation.isClone) {
-    return [
-      ...(isOnPath(invocation) ? [] : npxOf(invocation)),
-      NAME,
-      ...(command === 'serve' ? [] : [command]),
-      ...flags,
-    ];
+    return [...packageProgram(invocation), ...(command === 'serve' ? [] : [command]), ...flags];
   }
   const isThere = path.resolve(invocation.directory) === path.resolve(invocation.root);
   const npm = isThere
@@ -86,11 +81,25 @@ const npxOf = ({ environment, platform }: Invocation): readonly string[] => {
   return isSet(given) && !given.includes('\n') ? ['npx', '--package', shellQuoted(given, platform)] : ['npx'];
 };
 
-/** npx runs the package from its cache; only npx finds the copy in a project. */
-const isOnPath = ({ script, environment }: Invocation): boolean =>
-  environment['npm_command'] !== 'exec' &&
-  !/[\\/](_npx|node_modules[\\/]\.bin)[\\/]/.test(script) &&
-  path.basename(script).startsWith(NAME);
+/**
+ * The program of an installed package. A name that the shell does not find would be an error, and npx would take it from the
+ * registry. So it is a path wherever neither finds this package.
+ */
+const packageProgram = (invocation: Invocation): readonly string[] => {
+  const { script, directory, environment, platform } = invocation;
+  const folder = path.dirname(script);
+  if (environment['npm_command'] === 'exec' || /[\\/]_npx[\\/]/.test(folder)) return [...npxOf(invocation), NAME];
+  // A command file of Windows starts the script: its own folder is not known.
+  if (platform === 'win32') return [NAME];
+  const project = /^(.*)\/node_modules\/\.bin$/.exec(folder)?.[1];
+  if (project !== undefined) {
+    const isInside = !path.relative(project, directory).startsWith('..');
+    return isInside ? ['npx', NAME] : [shellQuoted(script, platform)];
+  }
+  const isOnPath = (environment['PATH'] ?? '').split(path.delimiter).includes(folder);
+  if (isOnPath && path.basename(script) === NAME) return [NAME];
+  return [...(script.endsWith('.js') ? ['node'] : []), shellQuoted(script, platform)];
+};
 
 const setting = (name: string, value: string, platform: string): string =>
   platform === 'win32'
