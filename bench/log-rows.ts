@@ -39,10 +39,7 @@ const fill = async (stateDir: string): Promise<void> => {
 };
 
 /** Lists in a log with many rows. */
-export const longLog = async (
-  stateDir: string,
-  start: () => Promise<ProxySide>,
-): Promise<readonly Row[]> => {
+export const longLog = async (stateDir: string, start: () => Promise<ProxySide>): Promise<readonly Row[]> => {
   const first = await start();
   for (let request = 0; request < 5; request += 1) await first.run(SHORT);
   await first.close();

@@ -88,7 +88,8 @@ const npxOf = ({ environment, platform }: Invocation): readonly string[] => {
 const packageProgram = (invocation: Invocation): readonly string[] => {
   const { script, directory, environment, platform } = invocation;
   const folder = path.dirname(script);
-  if (environment['npm_command'] === 'exec' || /[\\/]_npx[\\/]/.test(folder)) return [...npxOf(invocation), NAME];
+  if (environment['npm_command'] === 'exec' || /[\\/]_npx[\\/]/.test(folder))
+    return [...npxOf(invocation), NAME];
   // A command file of Windows starts the script: its own folder is not known.
   if (platform === 'win32') return [NAME];
   const project = /^(.*)\/node_modules\/\.bin$/.exec(folder)?.[1];
