@@ -1,6 +1,7 @@
 import path from 'node:path';
 
 import { isJsonObject } from '../kit/json/json.ts';
+import { AGENT_LIMITS } from './agent-limits.ts';
 import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
 import { NO_SERVERS, readMcpFile, readConfiguredServers, type McpFile } from './mcp-file.ts';
 import { SETTINGS, type Config, type SettingSource } from './schema.ts';
@@ -163,6 +164,13 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     ...keysWithoutProvider(values),
     ...mcp.warnings,
   ];
-  const prices = file?.prices ?? {};
-  return deepFreeze({ ...slices, mcpServers: mcp.servers, prices, sources, warnings }) as unknown as Config;
+  return deepFreeze({
+    ...slices,
+    mcpServers: mcp.servers,
+    workspaces: mcp.workspaces,
+    prices: file?.prices ?? {},
+    agentLimits: file?.agentLimits ?? AGENT_LIMITS,
+    sources,
+    warnings,
+  }) as unknown as Config;
 };

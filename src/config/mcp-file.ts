@@ -12,6 +12,7 @@ import {
   type McpServer,
   type McpTransport,
 } from '../canonical/mcp/mcp-server.ts';
+import type { Workspace } from '../canonical/mcp/workspace.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { readJsonFile } from './config-file.ts';
 
@@ -20,11 +21,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** MCP servers in the usual `mcpServers` form, with all errors and warnings. */
 export interface McpFile {
   readonly servers: readonly McpServer[];
+  readonly workspaces: readonly Workspace[];
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
-export const NO_SERVERS: McpFile = { servers: [], problems: [], warnings: [] };
+export const NO_SERVERS: McpFile = { servers: [], workspaces: [], problems: [], warnings: [] };
 
 const SETTING = 'PROXY_MCP_CONFIG';
 /** Each stdio server is a process for every thread that uses it. */
@@ -109,7 +111,7 @@ class ServersReader {
     }
     if (servers.length > MAX_SERVERS)
       this.#problems.push(this.#line(`names more than ${MAX_SERVERS} servers`));
-    return { servers, problems: this.#problems, warnings: this.#warnings };
+    return { servers, workspaces: [], problems: this.#problems, warnings: this.#warnings };
   }
 
   #server(entry: JsonObject): readonly McpServer[] {
