@@ -115,6 +115,7 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   limitsOf: () => Promise.resolve([]),
   captures: NO_CAPTURES,
   mcp: NO_MCP,
+  aroundEngine: (engine) => engine,
   hasConsole: false,
   isPrivate: () => false,
 });
