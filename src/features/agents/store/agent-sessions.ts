@@ -196,27 +196,33 @@ const inputOf = async (
   return row?.body ?? null;
 };
 
-const append = async (
+const append: (
   query: AgentQuery,
-  owner: string,
-  id: string,
-  instance: string,
-  writes: SessionWrites,
-): Promise<boolean> => {
-  const row = await query.db
+  ...args: Parameters<AgentSessionStore['append']>
+) => Promise<boolean> = async (query, owner, id, { instance, first }, writes) => {
+  const { db } = query;
+  const row = await db
     .updateTable('agent_sessions')
-    .set({
-      next_event: sql<number>`next_event + ${writes.events.length}`,
-      next_item: nextItemOf(writes),
-    })
+    .set({ next_event: first + writes.events.length, next_item: nextItemOf(writes) })
     .where('id', '=', id)
     .where('owner', '=', owner)
     .where('lease_by', '=', instance)
-    .returning('next_event')
+    .where('next_event', '=', first)
+    .returning('id')
     .executeTakeFirst();
-  if (row === undefined) return false;
-  await writeParts(query, owner, id, row.next_event - writes.events.length, writes);
-  return true;
+  if (row !== undefined) {
+    await writeParts(query, owner, id, first, writes);
+    return true;
+  }
+  // An attempt before this one may have written it.
+  const written = await db
+    .selectFrom('agent_sessions')
+    .select('next_event')
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('lease_by', '=', instance)
+    .executeTakeFirst();
+  return written?.next_event === first + writes.events.length;
 };
 
 const remove = async (

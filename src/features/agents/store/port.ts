@@ -95,8 +95,8 @@ export interface SessionItemRow {
   readonly turnId: string;
   /** As clients see it; null: they do not. */
   readonly body: string | null;
-  /** The items that the model gets of it; null: none. */
-  readonly raw: string | null;
+  /** The items that the model gets of it; null: none; absent: those that are stored. */
+  readonly raw?: string | null;
 }
 
 /** What is written together with a change. */
@@ -170,8 +170,16 @@ export interface AgentSessionStore {
     rev: number,
     change: SessionChange,
   ): Promise<AgentSessionRow | SessionRefusal>;
-  /** Adds to a session that this instance runs. False: it does not run it any more. */
-  append(owner: string, id: string, instance: string, writes: SessionWrites): Promise<boolean>;
+  /**
+   * Adds to a session that this instance runs, whose next event has the number `first`. False: it does not run it any more.
+   * Safe to send again.
+   */
+  append(
+    owner: string,
+    id: string,
+    at: { readonly instance: string; readonly first: number },
+    writes: SessionWrites,
+  ): Promise<boolean>;
   /** Deletes it with all that belongs to it. */
   delete(owner: string, id: string, rev: number): Promise<'deleted' | 'conflict'>;
   /** What a request with this key had as its body; null: there was none. */

@@ -1,0 +1,67 @@
+import type { GatewayError } from '../../../canonical/failure/failure.ts';
+import { unavailable } from '../../../store/store-errors.ts';
+import { quoted } from '../../../kit/text/display.ts';
+import { agentError } from '../failures.ts';
+import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom } from '../store/port.ts';
+import { SessionDraft, type DraftRules } from './session-draft.ts';
+
+export interface ChangeOptions {
+  readonly inputKey?: InputKey;
+  readonly room?: (row: AgentSessionRow) => QueueRoom;
+}
+
+export interface ChangedSession<Result> {
+  readonly result: Result;
+  readonly draft: SessionDraft;
+  /** As it was before the change. */
+  readonly before: AgentSessionRow;
+  readonly row: AgentSessionRow;
+}
+
+/** More than ever change one session at the same time. */
+const MAX_ATTEMPTS = 50;
+
+export const unknownSession = (id: string): GatewayError =>
+  agentError('unknown_session', { message: `Session with id '${quoted(id)}' not found.` });
+
+/** Makes changes of sessions, again if another one was faster. */
+export class SessionChanges {
+  readonly #store: AgentSessionStore;
+  readonly #rules: DraftRules;
+
+  constructor(store: AgentSessionStore, rules: DraftRules) {
+    this.#store = store;
+    this.#rules = rules;
+  }
+
+  /** `draw` may be called several times, and throws if the change cannot be made. Undefined: there is nothing to change. */
+  async change<Result>(
+    owner: string,
+    id: string,
+    draw: (draft: SessionDraft, row: AgentSessionRow) => Result | undefined,
+    { inputKey, room }: ChangeOptions = {},
+  ): Promise<ChangedSession<Result> | null> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const before = await this.find(owner, id);
+      const draft = new SessionDraft(before, this.#rules);
+      const result = draw(draft, before);
+      if (result === undefined) return null;
+      const change = draft.change({
+        ...(inputKey === undefined ? {} : { inputKey }),
+        ...(room === undefined ? {} : { room: room(before) }),
+      });
+      const row = await this.#store.change(owner, id, before.rev, change);
+      if (row === 'gone') throw unknownSession(id);
+      if (row === 'full') throw agentError('agent_queue_full');
+      if (row !== 'conflict') return { result, draft, before, row };
+      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null) return null;
+    }
+    throw unavailable('the session changes too often');
+  }
+
+  async find(owner: string, id: string): Promise<AgentSessionRow> {
+    const row = await this.#store.find(owner, id);
+    if (row === null) throw unknownSession(id);
+    return row;
+  }
+}
