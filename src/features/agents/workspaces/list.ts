@@ -32,7 +32,7 @@ const toolsOf = (workspace: Workspace, lastError: string | null): McpToolList =>
     : { status: 'failed', lastError };
 
 /** What happened to the folder since the start, as the end of a sentence; null: nothing. */
-export const folderTrouble = async ({ path }: Workspace): Promise<string | null> => {
+const folderTrouble = async ({ path }: Workspace): Promise<string | null> => {
   try {
     return (await stat(path)).isDirectory() ? null : 'is no folder any more';
   } catch (error) {
