@@ -40,7 +40,7 @@ const problemsOf = (mcpServers: unknown): readonly string[] => {
 const line = (text: string): string => `PROXY_MCP_CONFIG: ${file}: ${text}.`;
 
 describe('an entry with a workspace', () => {
-  it('is no server, and has usual values for what is left out', () => {
+  it('is a workspace, with usual values for what is left out', () => {
     const { workspaces, mcpServers, warnings } = load({
       web: { workspace: at('web') },
       files: { command: 'node' },
