@@ -1,16 +1,59 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
-import type { AGENT_TABLES } from './feature.ts';
+import type { Route } from '../../http/route.ts';
+import { AGENT_TABLES } from './feature.ts';
+import type { AgentRuns } from './run/port.ts';
+import { openSessions } from './sessions/open.ts';
+import { closedRoutes } from './sessions/routes.ts';
 import { openWorkspaceAccess } from './workspaces/access.ts';
 import { workspaceLister } from './workspaces/list.ts';
 
+type OpenAgents = OpenFeature<typeof AGENT_TABLES>;
+
+/** What runs agents, and how it ends. */
+export interface OpenRuns {
+  readonly runs: AgentRuns;
+  drain?(timeoutMs: number): Promise<void>;
+  close?(): Promise<void>;
+}
+
+const NO_WORKSPACE =
+  'This server does not have this endpoint: it has no workspace. Its operator has to configure one: an entry of `mcpServers` with `workspace`.';
+const NO_STORE =
+  'This server does not have this endpoint, because it stores nothing. Its operator set PROXY_STORE=off.';
+
 /** Without a workspace in the configuration nothing of it runs. */
-export const openAgents = async (
-  { workspaces }: Core,
-  { offers }: Own<typeof AGENT_TABLES>,
-): Promise<OpenFeature<typeof AGENT_TABLES>> => {
-  if (workspaces.length === 0) return {};
-  const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
+export const openAgents = (core: Core, own: Own<typeof AGENT_TABLES>): Promise<OpenAgents> =>
+  openAgentsWith(core, own, () => {
+    throw new Error('runs are not there yet');
+  });
+
+/** `openRuns` is called if there is a workspace. */
+export const openAgentsWith = async (
+  core: Core,
+  own: Own<typeof AGENT_TABLES>,
+  openRuns: (core: Core) => Promise<OpenRuns> | OpenRuns,
+): Promise<OpenAgents> => {
+  const { workspaces } = core;
+  if (workspaces.length === 0) return { routes: closed(NO_WORKSPACE) };
+  const { runs, ...opened } = await openRuns(core);
+  const access = openWorkspaceAccess(workspaces, own.offers.workspacesOf);
+  const sessions = openSessions(core, own, { runs, access });
   return {
-    offers: { listWorkspaces: workspaceLister({ access, runs: { free: ({ runs }) => runs } }) },
+    routes: sessions?.routes ?? closed(NO_STORE),
+    offers: { listWorkspaces: workspaceLister({ access, runs }) },
+    start: () => sessions?.start(),
+    async drain(timeoutMs) {
+      await sessions?.drain(timeoutMs);
+      await opened.drain?.(timeoutMs);
+    },
+    async close() {
+      sessions?.close();
+      await opened.close?.();
+    },
   };
 };
+
+const closed = (why: string) =>
+  closedRoutes(Object.keys(AGENT_TABLES.routes), why) as Readonly<
+    Record<keyof typeof AGENT_TABLES.routes, Route['handle']>
+  >;

@@ -141,7 +141,9 @@ export interface SessionMessage extends ItemBase {
   readonly status: OutputStatus;
 }
 
-export type SessionMessageContent = SessionInputContent | { readonly type: 'output_text'; readonly text: string };
+export type SessionMessageContent =
+  | SessionInputContent
+  | { readonly type: 'output_text'; readonly text: string };
 
 export type SessionInputContent =
   | { readonly type: 'input_text'; readonly text: string }

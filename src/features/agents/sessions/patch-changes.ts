@@ -11,7 +11,8 @@ const MAX_CHANGES = 1_000;
 
 /** What a patch of codex would change, as far as it can be read: for a patch that was refused. */
 export const patchChanges = (patch: string): readonly FileChange[] => {
-  const changes: { path: string; change: FileChange['change']; movePath: string | null; lines: string[] }[] = [];
+  const changes: { path: string; change: FileChange['change']; movePath: string | null; lines: string[] }[] =
+    [];
   for (const line of patch.split('\n')) {
     const header = HEADERS.find(([words]) => line.startsWith(words));
     const last = changes.at(-1);

@@ -24,14 +24,12 @@ const agentFields = {
   name: z.string().max(512).nullish(),
   instructions: longText.nullish(),
   model: z.string().min(1).max(256).nullish(),
-  reasoning: z
-    .object({ effort, summary: z.enum(['auto', 'concise', 'detailed']).nullish() })
-    .nullish(),
-  text: z
-    .object({ format: jsonObject.nullish(), verbosity: z.enum(VERBOSITIES).nullish() })
-    .nullish(),
+  reasoning: z.object({ effort, summary: z.enum(['auto', 'concise', 'detailed']).nullish() }).nullish(),
+  text: z.object({ format: jsonObject.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
   tools: list(MAX_AGENT_TOOLS).nullish(),
-  multi_agent: z.object({ enabled: z.boolean().nullish(), max_concurrent_subagents: z.int().nullish() }).nullish(),
+  multi_agent: z
+    .object({ enabled: z.boolean().nullish(), max_concurrent_subagents: z.int().nullish() })
+    .nullish(),
   service_tier: z.enum(SERVICE_TIERS).nullish(),
 } as const;
 

@@ -46,7 +46,8 @@ const readEvent = (value: unknown, at: string): InputEvent => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
   const { type } = value;
   if (type === undefined) throw missing(`${at}.type`);
-  if (type === `${PREFIX}message`) return { type: 'message', messages: readMessages(value['input'], `${at}.input`) };
+  if (type === `${PREFIX}message`)
+    return { type: 'message', messages: readMessages(value['input'], `${at}.input`) };
   if (type === `${PREFIX}cancel`) return { type: 'cancel' };
   if (type === `${PREFIX}tool_result`) return { type: 'tool_result', result: readResult(value, at) };
   if (type === `${PREFIX}computer_use_approval_request_result`) {

@@ -3,20 +3,15 @@ import { z } from 'zod';
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { quoted } from '../../../kit/text/display.ts';
 import { idText, jsonObject, list, longText } from '../../../apis/bounds.ts';
 import { invalidChoice, missing, notAnObject, parseBody, unreadFields } from '../../../apis/validation.ts';
 import { metadata } from '../../../openai/shared/field-schemas.ts';
-import { agentError } from '../failures.ts';
 import type { SessionEnvironment, SessionInputContent } from './objects.ts';
 import { asksApproval } from './read-agent.ts';
 import type { AgentSettings } from './objects.ts';
 
-/** The workspaces that there are, and those that a key may use. */
-export interface WorkspaceAccess {
-  readonly all: readonly Workspace[];
-  usable(keyId: string): readonly Workspace[];
-}
+/** Finds a workspace that the key may use by its name or path. Throws if there is none. */
+type NamedWorkspace = (nameOrPath: string, param: string) => Workspace;
 
 const createSchema = z.object({
   environment: z.unknown().optional(),
@@ -46,12 +41,12 @@ export interface NewSession {
 export type SessionInput = readonly SessionInputContent[];
 
 /** Throws if a field is invalid. */
-export const readNewSession = (body: unknown, usable: readonly Workspace[]): NewSession => {
+export const readNewSession = (body: unknown, named: NamedWorkspace): NewSession => {
   const object = objectOf(body);
   const fields = parseBody(createSchema, object);
   refuseReview(fields.review);
   refuseCosts(fields);
-  const { environment, workspace } = readEnvironment(fields.environment, usable);
+  const { environment, workspace } = readEnvironment(fields.environment, named);
   const input = fields.input === undefined || fields.input === null ? null : readInput(fields.input, 'input');
   if (environment.type === 'none' && input === null) throw missing('input');
   return {
@@ -104,7 +99,7 @@ const AT = 'environment';
 
 const readEnvironment = (
   value: unknown,
-  usable: readonly Workspace[],
+  named: NamedWorkspace,
 ): { readonly environment: SessionEnvironment; readonly workspace: Workspace | null } => {
   if (value === undefined || value === null) throw missing(AT);
   if (!isJsonObject(value)) throw notAnObject(AT, value);
@@ -116,9 +111,7 @@ const readEnvironment = (
   if ((fields.capability_directories?.length ?? 0) > 0) {
     throw unsupported(`${AT}.capability_directories`, 'this server has no skills and plugins');
   }
-  const asked = fields.workspace_directory;
-  const workspace = usable.find(({ label, configuredPath }) => label === asked || configuredPath === asked);
-  if (workspace === undefined) throw unknownWorkspace(asked, usable, `${AT}.workspace_directory`);
+  const workspace = named(fields.workspace_directory, `${AT}.workspace_directory`);
   return { environment: environmentOf(workspace), workspace };
 };
 
@@ -130,27 +123,13 @@ const otherEnvironment = (type: unknown): GatewayError =>
       })
     : invalidChoice(`${AT}.type`, type, ['self_hosted', 'none']);
 
-export const environmentOf = ({ label, configuredPath }: Workspace): SessionEnvironment => ({
+const environmentOf = ({ label, configuredPath }: Workspace): SessionEnvironment => ({
   type: 'self_hosted',
   id: `env_${label}`,
   workspace_directory: configuredPath,
   capability_directories: [],
   remote_url: '',
 });
-
-/** `param` null: the request does not name the workspace. */
-export const unknownWorkspace = (
-  asked: string,
-  usable: readonly Workspace[],
-  param: string | null,
-): GatewayError => {
-  const names = usable.map(({ label }) => label).join(', ');
-  const known = names === '' ? 'this key may use none' : `this key may use: ${names}`;
-  return agentError('unknown_workspace', {
-    param,
-    message: `There is no workspace '${quoted(asked)}': ${known}.`,
-  });
-};
 
 /** Approvals are for the tools of codex. */
 export const refuseApprovalWithout = (settings: AgentSettings, workspace: unknown): void => {
@@ -253,4 +232,3 @@ export const readSessionUpdate = (body: unknown): SessionUpdate => {
     ignored: unreadFields(updateSchema, object, ''),
   };
 };
-

@@ -13,14 +13,15 @@ import type { Frame } from '../../../turns/api.ts';
 import { agentError } from '../failures.ts';
 import { listOf, pageOf } from './list-pages.ts';
 import type { StoredAgentEvent } from './objects.ts';
-import type { AgentCaller, AgentSessions, SavedAgents } from './service.ts';
+import { BEGINNING, type AgentCaller, type AgentSessions, type SavedAgents } from './service.ts';
+import type { WorkspaceAccess } from '../workspaces/access.ts';
 
 export interface SessionRoutesDeps {
   readonly sessions: AgentSessions;
   readonly agents: SavedAgents;
   readonly bodies: BodyDeps;
   readonly turns: () => Pick<TurnDeps, 'keepaliveMs' | 'onBug'>;
-  readonly usable: (keyId: string) => readonly Workspace[];
+  readonly access: WorkspaceAccess;
   /** Whether the folder of a workspace is there. */
   readonly isThere: (workspace: Workspace) => Promise<boolean>;
 }
@@ -47,7 +48,10 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
   const emptyList = handle(async (call) => {
     await known(call);
     pageOf(call.query);
-    return json(call, listOf<{ id: string }, { id: string }>([], pageOf(call.query), (one) => one));
+    return json(
+      call,
+      listOf<{ id: string }, { id: string }>([], pageOf(call.query), (one) => one),
+    );
   });
   const without = (kind: 'unknown_subagent' | 'unknown_artifact') =>
     handle(async (call) => {
@@ -70,7 +74,9 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       return Response.json({ id: call.id, object: 'agent.deleted', deleted: true });
     }),
     'POST /v1/agents/sessions': handle(async (call) => createSession(call, await read(call), deps)),
-    'GET /v1/agents/sessions': handle(async (call) => json(call, await sessions.list(call.caller, call.query))),
+    'GET /v1/agents/sessions': handle(async (call) =>
+      json(call, await sessions.list(call.caller, call.query)),
+    ),
     'GET /v1/agents/sessions/:id': handle(async (call) => json(call, await known(call))),
     'POST /v1/agents/sessions/:id': handle(async (call) => {
       const { session, ignored } = await sessions.update(call.caller, call.id, await maybe(call));
@@ -104,30 +110,34 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       json(call, await sessions.items(call.caller, call.id, call.turnId, call.query)),
     ),
     'GET /v1/agents/sessions/:id/subagents': emptyList,
-    'GET /v1/agents/sessions/:id/subagents/:subagent_id': without('unknown_subagent'),
-    'GET /v1/agents/sessions/:id/subagents/:subagent_id/items': without('unknown_subagent'),
-    'GET /v1/agents/sessions/:id/subagents/:subagent_id/turns': without('unknown_subagent'),
-    'GET /v1/agents/sessions/:id/subagents/:subagent_id/turns/:turn_id/items': without('unknown_subagent'),
+    'GET /v1/agents/sessions/:id/subagents/*': without('unknown_subagent'),
     'GET /v1/agents/sessions/:id/artifacts': emptyList,
-    'GET /v1/agents/sessions/:id/artifacts/:artifact_id': without('unknown_artifact'),
-    'DELETE /v1/agents/sessions/:id/artifacts/:artifact_id': without('unknown_artifact'),
-    'GET /v1/agents/sessions/:id/artifacts/:artifact_id/content': without('unknown_artifact'),
+    'GET /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
+    'DELETE /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'GET /v1/agents/sessions/:id/traces': emptyList,
     'GET /v1/agents/environments': handle(async (call) => {
       const page = pageOf(call.query);
-      const all = deps.usable(call.caller.keyId).toSorted((one, other) => (one.label < other.label ? -1 : 1));
+      const all = deps.access
+        .usableBy(call.caller.keyId)
+        .toSorted((one, other) => (one.label < other.label ? -1 : 1));
       const ordered = page.order === 'asc' ? all : all.toReversed();
       const at = page.after === null ? -1 : ordered.findIndex(({ label }) => `env_${label}` === page.after);
       const rows = page.after !== null && at === -1 ? null : ordered.slice(at + 1, at + 2 + page.limit);
       const shown = rows === null ? null : await Promise.all(rows.map((one) => environment(one, deps)));
-      return json(call, listOf(shown, page, (one) => one));
+      return json(
+        call,
+        listOf(shown, page, (one) => one),
+      );
     }),
     'GET /v1/agents/environments/:id': handle(async (call) => {
-      const found = deps.usable(call.caller.keyId).find(({ label }) => `env_${label}` === call.id);
+      const found = deps.access.usableBy(call.caller.keyId).find(({ label }) => `env_${label}` === call.id);
       if (found === undefined) throw unknownEnvironment(call.id);
       return json(call, await environment(found, deps));
     }),
-    ...refusals(OWN_ENVIRONMENTS, () => 'This endpoint is not supported: workspaces are named by the operator of this server.'),
+    ...refusals(
+      OWN_ENVIRONMENTS,
+      () => 'This endpoint is not supported: workspaces are named by the operator of this server.',
+    ),
     ...refusals(AUTOMATIONS, () => 'This endpoint is not supported: this server has no automations.'),
     ...refusals(VAULTS, () => 'This endpoint is not supported: this server has no vaults.'),
   };
@@ -137,33 +147,18 @@ const OWN_ENVIRONMENTS = [
   'POST /v1/agents/environments',
   'POST /v1/agents/environments/:id/files',
   'GET /v1/agents/environments/:id/files',
-  'POST /v1/agents/environments/templates',
-  'GET /v1/agents/environments/templates',
-  'GET /v1/agents/environments/templates/:id',
-  'POST /v1/agents/environments/templates/:id',
-  'DELETE /v1/agents/environments/templates/:id',
+  'POST /v1/agents/environments/templates/*',
+  'GET /v1/agents/environments/templates/*',
+  'DELETE /v1/agents/environments/templates/*',
 ] as const;
 
 const AUTOMATIONS = [
-  'POST /v1/agents/automations',
-  'GET /v1/agents/automations',
-  'GET /v1/agents/automations/:id',
-  'POST /v1/agents/automations/:id',
-  'DELETE /v1/agents/automations/:id',
+  'POST /v1/agents/automations/*',
+  'GET /v1/agents/automations/*',
+  'DELETE /v1/agents/automations/*',
 ] as const;
 
-const VAULTS = [
-  'POST /v1/vaults',
-  'GET /v1/vaults',
-  'GET /v1/vaults/:id',
-  'POST /v1/vaults/:id',
-  'DELETE /v1/vaults/:id',
-  'POST /v1/vaults/:id/credentials',
-  'GET /v1/vaults/:id/credentials',
-  'GET /v1/vaults/:id/credentials/:credential_id',
-  'POST /v1/vaults/:id/credentials/:credential_id',
-  'DELETE /v1/vaults/:id/credentials/:credential_id',
-] as const;
+const VAULTS = ['POST /v1/vaults/*', 'GET /v1/vaults/*', 'DELETE /v1/vaults/*'] as const;
 
 type RouteName = `${Route['method']} ${string}`;
 
@@ -195,10 +190,10 @@ const createSession = async (call: Call, body: unknown, deps: SessionRoutesDeps)
     return jsonResponse(session, ignoredHeader(ignored), exchange.signal);
   }
   const events = await deps.sessions.follow(caller, session.id, {
-    after: firstOf(session.id),
+    after: BEGINNING,
     ...(turnId === null ? {} : { untilTurn: turnId }),
   });
-  return streamOf(call, turnId === null ? firstOnly(events) : events, deps, ignoredHeader(ignored));
+  return streamOf(call, events, deps, ignoredHeader(ignored));
 };
 
 const environment = async ({ label, ...workspace }: Workspace, { isThere }: SessionRoutesDeps) => ({

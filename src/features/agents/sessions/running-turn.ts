@@ -11,7 +11,7 @@ import { asksApproval } from './read-agent.ts';
 import type { SessionChanges } from './session-changes.ts';
 import { messageOf, type SessionDraft } from './session-draft.ts';
 import { readSettings, readState, type OpenTurn } from './session-state.ts';
-import { StepItems } from './step-items.ts';
+import { StepItems, type OnCommand } from './step-items.ts';
 import { readHistory } from './step-request.ts';
 import { runStep, steeringMessage, type StepDeps } from './step-run.ts';
 import { StepWriter } from './step-writer.ts';
@@ -25,6 +25,7 @@ export interface RunningTurnDeps extends StepDeps {
   readonly instance: string;
   readonly ttlMs: number;
   readonly turnTimeoutMs: number;
+  readonly onCommand: OnCommand;
   readonly onError: (error: unknown) => void;
 }
 
@@ -199,6 +200,7 @@ export class RunningTurn {
           folder: this.#workspace?.path ?? null,
           approvals: history.approvals,
           mintId: (prefix) => ambient.ids.mint(prefix),
+          onCommand: this.#deps.onCommand,
         },
         writer,
       );
@@ -271,10 +273,13 @@ export class RunningTurn {
     if (why !== null) return { outcome: outcomeOfStop(why), end };
     const ended = end.turnEnd?.outcome;
     if (ended === undefined) return { outcome: { kind: 'failed', error: NO_END }, end };
-    if (ended.kind === 'incomplete') return { outcome: { kind: 'failed', error: incompleteTurn(ended.reason) }, end };
+    if (ended.kind === 'incomplete')
+      return { outcome: { kind: 'failed', error: incompleteTurn(ended.reason) }, end };
     if (ended.kind === 'failed') {
       const isBusy = (ended.failure.kind as string) === 'workspace_busy' && this.#run === null;
-      const outcome: Outcome = isBusy ? { kind: 'busy' } : { kind: 'failed', error: turnErrorOf(ended.failure) };
+      const outcome: Outcome = isBusy
+        ? { kind: 'busy' }
+        : { kind: 'failed', error: turnErrorOf(ended.failure) };
       return { outcome, end };
     }
     return { outcome: { kind: end.items.asked.length > 0 ? 'waits' : 'completed' }, end };

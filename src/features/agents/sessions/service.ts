@@ -80,9 +80,15 @@ export interface PostedInput {
   readonly lastEventId: string;
 }
 
+/** The place in front of the first event of a session. */
+export const BEGINNING = Symbol('beginning');
+
 export interface FollowOptions {
-  /** Null: the first event is the present state of the session, and those that happen from now on follow. */
-  readonly after: string | null;
+  /**
+   * The id of the last event that is known. Null: the first event is the present state of the session, and those that happen
+   * from now on follow.
+   */
+  readonly after: string | typeof BEGINNING | null;
   /** Ends after the state event that follows the end of the turn with this id. */
   readonly untilTurn?: string;
 }

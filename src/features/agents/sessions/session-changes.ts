@@ -2,12 +2,20 @@ import type { GatewayError } from '../../../canonical/failure/failure.ts';
 import { unavailable } from '../../../store/store-errors.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { agentError } from '../failures.ts';
-import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom } from '../store/port.ts';
-import { SessionDraft, type DraftRules } from './session-draft.ts';
+import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom, SessionPhase } from '../store/port.ts';
+import { SessionDraft, type DraftRules, type MadeDecision } from './session-draft.ts';
+import type { TurnEnding } from './session-state.ts';
 
 export interface ChangeOptions {
   readonly inputKey?: InputKey;
   readonly room?: (row: AgentSessionRow) => QueueRoom;
+}
+
+/** Called after changes were made, for metrics. */
+export interface ChangeHooks {
+  readonly onPhase: (id: string, phase: SessionPhase) => void;
+  readonly onEnded: (status: TurnEnding['status']) => void;
+  readonly onDecision: (decision: MadeDecision) => void;
 }
 
 export interface ChangedSession<Result> {
@@ -28,10 +36,12 @@ export const unknownSession = (id: string): GatewayError =>
 export class SessionChanges {
   readonly #store: AgentSessionStore;
   readonly #rules: DraftRules;
+  readonly #hooks: ChangeHooks;
 
-  constructor(store: AgentSessionStore, rules: DraftRules) {
+  constructor(store: AgentSessionStore, rules: DraftRules, hooks: ChangeHooks) {
     this.#store = store;
     this.#rules = rules;
+    this.#hooks = hooks;
   }
 
   /** `draw` may be called several times, and throws if the change cannot be made. Undefined: there is nothing to change. */
@@ -53,10 +63,21 @@ export class SessionChanges {
       const row = await this.#store.change(owner, id, before.rev, change);
       if (row === 'gone') throw unknownSession(id);
       if (row === 'full') throw agentError('agent_queue_full');
-      if (row !== 'conflict') return { result, draft, before, row };
-      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null) return null;
+      if (row !== 'conflict') {
+        this.#made(draft, row);
+        return { result, draft, before, row };
+      }
+      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null)
+        return null;
     }
     throw unavailable('the session changes too often');
+  }
+
+  #made(draft: SessionDraft, { id, phase }: AgentSessionRow): void {
+    const { onPhase, onEnded, onDecision } = this.#hooks;
+    onPhase(id, phase);
+    for (const status of draft.ended) onEnded(status);
+    for (const decision of draft.decisions) onDecision(decision);
   }
 
   async find(owner: string, id: string): Promise<AgentSessionRow> {

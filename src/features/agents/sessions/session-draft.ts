@@ -42,6 +42,12 @@ export interface DraftRules extends Ambient {
   readonly actionTimeoutMs: number;
 }
 
+/** An answer to an approval, or that it came too late. */
+export interface MadeDecision {
+  readonly answer: 'approved' | 'declined' | 'late';
+  readonly waitedMs: number;
+}
+
 /** How long the events of a turn are kept after its end. */
 export const EVENTS_TTL_MS = 10 * 60_000;
 /** Messages that wait until the model reads them. */
@@ -64,7 +70,7 @@ export class SessionDraft {
   #hasBegun = false;
   /** What is counted when the change is made. */
   readonly ended: TurnEnding['status'][] = [];
-  readonly decisions: { readonly isApproved: boolean; readonly waitedMs: number }[] = [];
+  readonly decisions: MadeDecision[] = [];
   settings: SessionSettings;
   metadata: AgentSessionRow['metadata'];
   state: SessionState;
@@ -218,7 +224,7 @@ export class SessionDraft {
     this.#touch();
     const decision = call.requestId === null ? null : decisionOf(result);
     if (decision !== null) {
-      this.decisions.push({ isApproved: decision.isApproved, waitedMs: this.#now - call.askedAt });
+      this.#decided(call, decision.isApproved ? 'approved' : 'declined');
     }
     const pos = this.#addItem(
       turn,
@@ -347,7 +353,9 @@ export class SessionDraft {
     if (turn === null) return;
     this.#touch();
     for (const call of turn.calls) {
-      if (call.answer === null) this.#doneCall(turn, call, 'incomplete');
+      if (call.answer !== null) continue;
+      this.#doneCall(turn, call, 'incomplete');
+      if (call.requestId !== null && ending.error?.code === 'request_timeout') this.#decided(call, 'late');
     }
     const isDropped = ending.status === 'cancelled';
     if (isDropped && turn.startedAt !== null) {
@@ -397,6 +405,10 @@ export class SessionDraft {
     this.#events.push(...events);
   }
 
+  #decided({ askedAt }: WaitingCall, answer: MadeDecision['answer']): void {
+    this.decisions.push({ answer, waitedMs: this.#now - askedAt });
+  }
+
   #touch(): void {
     this.#lastActiveAt = Math.max(this.#now, this.#lastActiveAt);
   }
@@ -432,12 +444,7 @@ export class SessionDraft {
     this.#addItem(turn, shown, [messageOf(content)], null);
   }
 
-  #addItem(
-    turn: OpenTurn,
-    item: SessionItem,
-    raw: readonly Item[] | null,
-    index: number | null,
-  ): number {
+  #addItem(turn: OpenTurn, item: SessionItem, raw: readonly Item[] | null, index: number | null): number {
     const pos = this.#nextItem;
     this.#nextItem += 1;
     this.#items.push({
@@ -460,7 +467,12 @@ export class SessionDraft {
       body: JSON.stringify(item),
       raw: call.requestId === null ? JSON.stringify([call.call]) : null,
     });
-    this.#emit({ type: 'agent.session.turn.item.done', ...this.#place(turn), output_index: call.index, item });
+    this.#emit({
+      type: 'agent.session.turn.item.done',
+      ...this.#place(turn),
+      output_index: call.index,
+      item,
+    });
   }
 }
 
@@ -546,7 +558,7 @@ const rawAnswer = (
     return [outputOf(call, content)];
   }
   if (decision.isApproved) return [call, outputOf(call, ABORTED)];
-  const why = decision.reason === null ? 'This call was declined.' : `This call was declined: ${decision.reason}`;
+  const why =
+    decision.reason === null ? 'This call was declined.' : `This call was declined: ${decision.reason}`;
   return [call, outputOf(call, why)];
 };
-

@@ -18,7 +18,8 @@ const stateId = (sessionId: string, number: number): string => `${eventId(sessio
 
 const TAIL_CHARS = 12;
 
-const tailOf = (sessionId: string): string => sessionId.slice(`${SESSION_PREFIX}_`.length).slice(0, TAIL_CHARS);
+const tailOf = (sessionId: string): string =>
+  sessionId.slice(`${SESSION_PREFIX}_`.length).slice(0, TAIL_CHARS);
 
 /** The number of an event of the session; null: it is none of its events. */
 export const eventNumber = (sessionId: string, id: string): number | null => {

@@ -129,8 +129,10 @@ export const showUsage = (usage: Usage | null): AgentUsage | null =>
       };
 
 /** What a session is shown from. */
-export interface ShownSession
-  extends Pick<AgentSessionRow, 'id' | 'phase' | 'createdAt' | 'lastActiveAt' | 'metadata'> {
+export interface ShownSession extends Pick<
+  AgentSessionRow,
+  'id' | 'phase' | 'createdAt' | 'lastActiveAt' | 'metadata'
+> {
   readonly settings: SessionSettings;
   readonly state: SessionState;
 }

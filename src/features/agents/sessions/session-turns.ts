@@ -1,7 +1,7 @@
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import { within } from '../../../kit/async/wait.ts';
 import type { AgentRuns } from '../run/port.ts';
-import type { AgentSessionRow, AgentSessionStore } from '../store/port.ts';
+import type { AgentSessionRow, AgentSessionStore, SessionItemRow } from '../store/port.ts';
 import { RunningTurn, type RunningTurnDeps } from './running-turn.ts';
 import type { SessionItem } from './objects.ts';
 import type { SessionChanges } from './session-changes.ts';
@@ -236,8 +236,10 @@ const openItems = async (
   if (last === undefined) return [];
   const open: OpenStoredItem[] = [];
   let outputs = 0;
-  for (let after: string | null = null; ;) {
-    const rows = (await store.items(owner, id, last.id, { after, order: 'asc', limit: 100 })) ?? [];
+  let after: string | null = null;
+  for (;;) {
+    const page = { after, order: 'asc', limit: 100 } as const;
+    const rows: readonly SessionItemRow[] = (await store.items(owner, id, last.id, page)) ?? [];
     for (const row of rows) {
       const item = JSON.parse(row.body ?? 'null') as SessionItem | null;
       if (item === null || !isOutput(item)) continue;

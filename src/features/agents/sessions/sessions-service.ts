@@ -10,30 +10,31 @@ import { readMetadataFilter } from '../../../openai/chat/project.ts';
 import type { TurnGate } from '../../../turns/turn-gate.ts';
 import type { AgentLimits } from '../../../config/agent-limits.ts';
 import { agentError } from '../failures.ts';
+import type { WorkspaceAccess } from '../workspaces/access.ts';
 import type { AgentSessionRow, AgentStore, InputKey, QueueRoom } from '../store/port.ts';
-import type { AgentSettings, SessionItem, SessionObject, SessionTurnObject, StoredAgentEvent } from './objects.ts';
+import type {
+  AgentSettings,
+  SessionItem,
+  SessionObject,
+  SessionTurnObject,
+  StoredAgentEvent,
+} from './objects.ts';
 import { readAgent } from './read-agent.ts';
 import { readInputEvents, type InputEvent } from './read-events.ts';
-import {
-  readNewSession,
-  readSessionUpdate,
-  refuseApprovalWithout,
-  unknownWorkspace,
-  type NewSession,
-  type WorkspaceAccess,
-} from './read-session.ts';
+import { readNewSession, readSessionUpdate, refuseApprovalWithout, type NewSession } from './read-session.ts';
 import { listOf, pageOf } from './list-pages.ts';
 import { agentOf, unknownAgent } from './saved-agents.ts';
-import type {
-  AgentCaller,
-  AgentSessions,
-  CreatedSession,
-  CreateOptions,
-  FollowOptions,
-  InputOptions,
-  ListPage,
-  PostedInput,
-  UpdatedSession,
+import {
+  BEGINNING,
+  type AgentCaller,
+  type AgentSessions,
+  type CreatedSession,
+  type CreateOptions,
+  type FollowOptions,
+  type InputOptions,
+  type ListPage,
+  type PostedInput,
+  type UpdatedSession,
 } from './service.ts';
 import { unknownSession, type SessionChanges } from './session-changes.ts';
 import { SessionDraft, type DraftRules } from './session-draft.ts';
@@ -50,6 +51,8 @@ export interface SessionsServiceOptions {
   readonly ambient: Ambient;
   readonly limits: AgentLimits;
   readonly access: WorkspaceAccess;
+  /** All that there are. */
+  readonly workspaces: readonly Workspace[];
   readonly gate: TurnGate;
   readonly models: ModelDirectory;
   /** Whether this server stops. */
@@ -75,7 +78,7 @@ export class SessionsService implements AgentSessions {
   async create(caller: AgentCaller, body: unknown, options: CreateOptions = {}): Promise<CreatedSession> {
     const { access, gate, ambient, limits, store, rules } = this.#options;
     const { keyId } = caller;
-    const asked = readNewSession(body, access.usable(keyId));
+    const asked = readNewSession(body, (name, param) => access.named(keyId, name, param));
     const { agent, ignored } = await this.#agentOf(keyId, asked);
     refuseApprovalWithout(agent, asked.workspace);
     await this.checkModel(keyId, agent.model, 'agent.model');
@@ -114,7 +117,12 @@ export class SessionsService implements AgentSessions {
     if (made === 'full') throw agentError('agent_queue_full');
     this.#options.onCreated();
     // What `created` said is the first event.
-    return { session: showRow(made), ignored: [...asked.ignored, ...ignored], turnId, lastEventId: eventId(id, 1) };
+    return {
+      session: showRow(made),
+      ignored: [...asked.ignored, ...ignored],
+      turnId,
+      lastEventId: eventId(id, 1),
+    };
   }
 
   async input(
@@ -146,7 +154,8 @@ export class SessionsService implements AgentSessions {
       return { turnId: result.turnId, lastEventId: eventId(sessionId, before.nextEvent - 1) };
     }
     // The same request was faster.
-    const again = inputKey === null ? null : await store.agentSessions.inputOf(keyId, sessionId, inputKey.key);
+    const again =
+      inputKey === null ? null : await store.agentSessions.inputOf(keyId, sessionId, inputKey.key);
     if (again === null || inputKey === null) throw unknownSession(sessionId);
     return repeated(found, again, inputKey);
   }
@@ -230,7 +239,10 @@ export class SessionsService implements AgentSessions {
     if (turnId === null) await changes.find(keyId, sessionId);
     else await this.turn(caller, sessionId, turnId);
     const page = pageOf(query);
-    const rows = await store.agentSessions.items(keyId, sessionId, turnId, { ...page, limit: page.limit + 1 });
+    const rows = await store.agentSessions.items(keyId, sessionId, turnId, {
+      ...page,
+      limit: page.limit + 1,
+    });
     return listOf(rows, page, ({ body }) => JSON.parse(body ?? 'null') as SessionItem);
   }
 
@@ -241,7 +253,8 @@ export class SessionsService implements AgentSessions {
   ): Promise<AsyncIterable<StoredAgentEvent>> {
     const { changes, events, closing } = this.#options;
     const row = await changes.find(keyId, sessionId);
-    const number = after === null ? row.nextEvent - 1 : eventNumber(sessionId, after);
+    const number =
+      after === BEGINNING ? 0 : after === null ? row.nextEvent - 1 : eventNumber(sessionId, after);
     if (number === null || !(await events.hasAllAfter(row, number))) throw notKept();
     const either = AbortSignal.any([signal, closing]);
     const read = events.read({ owner: keyId, sessionId, after: number, signal: either });
@@ -281,15 +294,14 @@ export class SessionsService implements AgentSessions {
   }
 
   #workspace({ workspace }: AgentSessionRow): Workspace | null {
-    return this.#options.access.all.find(({ label }) => label === workspace) ?? null;
+    return this.#options.workspaces.find(({ label }) => label === workspace) ?? null;
   }
 
   /** Rejects if the session cannot go on, or not with this key. */
   async #checkWorkspace(keyId: string, row: AgentSessionRow): Promise<void> {
     const { access, changes } = this.#options;
     if (row.workspace === '') return;
-    const usable = access.usable(keyId);
-    if (usable.some(({ label }) => label === row.workspace)) return;
+    if (access.byLabel(keyId, row.workspace) !== null) return;
     if (this.#workspace(row) === null && row.phase !== 'failed') {
       await changes.change(keyId, row.id, (draft) => {
         if (draft.phase !== 'idle') return undefined;
@@ -297,7 +309,7 @@ export class SessionsService implements AgentSessions {
         return true;
       });
     }
-    throw unknownWorkspace(row.workspace, usable, null);
+    throw agentError('unknown_workspace', { message: withoutWorkspace(row.workspace) });
   }
 
   #room(workspace: Workspace | null): QueueRoom {
@@ -339,7 +351,8 @@ const applied = (
 const notKept = (): GatewayError =>
   gatewayError('not_streamable', {
     param: 'after',
-    message: 'The events after this one are not kept any more, or it is none of this session. Read the events without it.',
+    message:
+      'The events after this one are not kept any more, or it is none of this session. Read the events without it.',
   });
 
 async function* withFirst(

@@ -155,7 +155,9 @@ export class StepItems {
     const approval = this.#place.approvals.get(callIdOf(item)) ?? null;
     const name = textIn(item.raw, 'name');
     if (name === 'exec_command') return new OpenCommand(slot, item, approval);
-    return name === 'apply_patch' ? new OpenPatch(slot, item, approval) : new HiddenCall(slot, item, approval);
+    return name === 'apply_patch'
+      ? new OpenPatch(slot, item, approval)
+      : new HiddenCall(slot, item, approval);
   }
 
   #slot(item: Produced): Slot {
@@ -273,7 +275,8 @@ class OpenMessage extends OpenItem {
     const message = item as Message;
     const text = wordsOf(message, 'text') + wordsOf(message, 'refusal');
     this.#add();
-    if (text.length > this.#text.length && text.startsWith(this.#text)) this.#say(text.slice(this.#text.length));
+    if (text.length > this.#text.length && text.startsWith(this.#text))
+      this.#say(text.slice(this.#text.length));
     this.#end(message.status === 'incomplete' ? 'incomplete' : 'completed', message);
   }
 
@@ -307,7 +310,10 @@ class OpenMessage extends OpenItem {
     this.#part('agent.session.turn.content_part.added', '');
   }
 
-  #part(type: 'agent.session.turn.content_part.added' | 'agent.session.turn.content_part.done', text: string): void {
+  #part(
+    type: 'agent.session.turn.content_part.added' | 'agent.session.turn.content_part.done',
+    text: string,
+  ): void {
     this.slot.event((of, output_index) => ({
       type,
       ...of,
@@ -445,7 +451,9 @@ class OpenSearch extends OpenItem {
 
   done(item: Produced): void {
     const { raw, status } = item as HostedCall;
-    this.ended(this.#item(raw['action'] ?? null, status === 'incomplete' ? 'incomplete' : 'completed'), [item]);
+    this.ended(this.#item(raw['action'] ?? null, status === 'incomplete' ? 'incomplete' : 'completed'), [
+      item,
+    ]);
   }
 
   cut(): void {
@@ -658,7 +666,8 @@ const firstLine = (text: string): string => {
 
 const PREFIX = { call: 'mcp_', approval: 'mcpr_' } as const;
 
-const without = (prefix: string, id: string): string => (id.startsWith(prefix) ? id.slice(prefix.length) : id);
+const without = (prefix: string, id: string): string =>
+  id.startsWith(prefix) ? id.slice(prefix.length) : id;
 
 const callIdOf = ({ id = '', modelCallId }: HostedCall): string => modelCallId ?? without(PREFIX.call, id);
 
@@ -670,7 +679,13 @@ const modelCall = (raw: JsonObject, callId: string): ToolCall => {
   const given = textIn(raw, 'arguments');
   if (name !== 'apply_patch') return { kind: 'tool-call', tool: 'function', callId, name, input: given };
   const patch = parseJsonObject(given)?.['patch'];
-  return { kind: 'tool-call', tool: 'custom', callId, name, input: typeof patch === 'string' ? patch : given };
+  return {
+    kind: 'tool-call',
+    tool: 'custom',
+    callId,
+    name,
+    input: typeof patch === 'string' ? patch : given,
+  };
 };
 
 /** What the model heard; null: nothing. */
@@ -706,7 +721,10 @@ const approvalAsked = ({ id, raw }: Produced<Opaque>, folder: string | null): As
     itemId: id,
     callId,
     name: APPROVAL_FUNCTION,
-    arguments: name === 'apply_patch' ? { name, arguments: given } : { name, arguments: given, cwd: folderOf(given, folder) },
+    arguments:
+      name === 'apply_patch'
+        ? { name, arguments: given }
+        : { name, arguments: given, cwd: folderOf(given, folder) },
     call: modelCall(raw, callId),
     requestId: id,
   };

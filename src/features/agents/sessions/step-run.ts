@@ -14,7 +14,13 @@ import type { RequestObserver, RequestWatch } from '../../../observe/request-obs
 import { requestsOf, type Api } from '../../../turns/api.ts';
 import type { HeldBytes } from '../../../turns/body-budget.ts';
 import { prepareRun } from '../../../turns/start-run.ts';
-import { isTurnEvent, type AgentEvent, type AgentRun, type AgentRunRequest, type AgentRuns } from '../run/port.ts';
+import {
+  isTurnEvent,
+  type AgentEvent,
+  type AgentRun,
+  type AgentRunRequest,
+  type AgentRuns,
+} from '../run/port.ts';
 import type { OpenTurn, SessionSettings } from './session-state.ts';
 import { STEP_STATE, stepApi, stepRequest } from './step-request.ts';
 

@@ -29,8 +29,10 @@ const isDelta = (event: SessionEvent | undefined): event is Delta => event !== u
 
 /** Two pieces of one text become one; null: they are of different ones. */
 const joined = (one: SessionEvent | undefined, other: SessionEvent): SessionEvent | null => {
-  if (!isDelta(one) || !isDelta(other) || one.type !== other.type || one.item_id !== other.item_id) return null;
-  if ('summary_index' in one && 'summary_index' in other && one.summary_index !== other.summary_index) return null;
+  if (!isDelta(one) || !isDelta(other) || one.type !== other.type || one.item_id !== other.item_id)
+    return null;
+  if ('summary_index' in one && 'summary_index' in other && one.summary_index !== other.summary_index)
+    return null;
   return { ...one, delta: one.delta + other.delta };
 };
 

@@ -41,7 +41,8 @@ export const turnErrorOf = ({ kind, status, message, row }: Failure): TurnError 
   const known = CODES[kind];
   if (known !== undefined) return { code: known, message };
   // What a key has used up.
-  if (status === 429) return { code: row?.source === 'key' ? 'usage_limit_exceeded' : 'rate_limit_exceeded', message };
+  if (status === 429)
+    return { code: row?.source === 'key' ? 'usage_limit_exceeded' : 'rate_limit_exceeded', message };
   if (status === 401 || status === 403) return { code: 'authentication_error', message };
   return { code: status < 500 ? 'invalid_request' : 'server_error', message };
 };
@@ -51,7 +52,10 @@ const REASONS: Readonly<Record<IncompleteReason, TurnError>> = {
     code: 'max_output_tokens',
     message: 'The answer reached the limit of output tokens.',
   },
-  content_filter: { code: 'invalid_request', message: 'The upstream stopped the answer because of its content.' },
+  content_filter: {
+    code: 'invalid_request',
+    message: 'The upstream stopped the answer because of its content.',
+  },
   max_model_requests: { code: 'server_error', message: 'The turn needed too many model requests.' },
   max_tool_calls: { code: 'server_error', message: 'The model called too many tools.' },
   steered: { code: 'internal_error', message: 'The answer was interrupted.' },

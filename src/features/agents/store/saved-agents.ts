@@ -111,7 +111,12 @@ export const savedAgentOperations: OperationsOf<SavedAgentStore> = {
   delete: write(remove),
 };
 
-const useApproval = async ({ db }: AgentQuery, owner: string, id: string, expiresAt: number): Promise<boolean> => {
+const useApproval = async (
+  { db }: AgentQuery,
+  owner: string,
+  id: string,
+  expiresAt: number,
+): Promise<boolean> => {
   const used = await db
     .insertInto('agent_approvals')
     .values({ owner, id, expires_at: expiresAt })
