@@ -95,6 +95,8 @@ export const workspaceThread = (
       inherit: 'core',
       set: commandVariables(workspace, { layout, home: runFolder }),
     },
+    // `/etc/profile` replaces the PATH.
+    allow_login_shell: false,
   },
 });
 

@@ -421,9 +421,15 @@ const layoutOf = async ({ homes, stateDir, secretPaths }: AgentWorkersOptions): 
   return {
     codexPaths: [binary, ...(hasSearch ? [search] : [])],
     programFolders: [...PROGRAM_FOLDERS, ...(hasSearch ? [search] : [])],
-    secretPaths: [...new Set([...secrets, ...real])],
+    secretPaths: outermost([...secrets, ...real]),
     language: process.env['LANG'] ?? 'C.UTF-8',
   };
 };
+
+/** The sandbox cannot hide what lies in a hidden folder. */
+const outermost = (paths: readonly string[]): readonly string[] =>
+  [...new Set(paths)].filter(
+    (inner, _, all) => !all.some((outer) => outer !== inner && inner.startsWith(`${outer}${path.sep}`)),
+  );
 
 const PROGRAM_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
