@@ -5,14 +5,12 @@ import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 
 /** What all sandboxes of a server share. */
 export interface SandboxLayout {
-  /** Files and folders of codex that commands need: its binary, which starts them, and its search tool. */
-  readonly codexPaths: readonly string[];
-  /** Folders that are searched for programs. */
-  readonly programFolders: readonly string[];
+  /** The binary of codex, which starts commands. */
+  readonly binary: string;
+  /** The folder of the search tool that its instructions name. Null: this build has none. */
+  readonly searchFolder: string | null;
   /** What commands cannot read, whatever else they may. */
   readonly secretPaths: readonly string[];
-  /** The language of the commands, such as `C.UTF-8`. */
-  readonly language: string;
 }
 
 /** What a run works on. */
@@ -37,7 +35,7 @@ export const sandboxProfile = (
   return {
     filesystem: {
       ':minimal': 'read',
-      ...all(layout.codexPaths, 'read'),
+      ...all([layout.binary, ...(layout.searchFolder === null ? [] : [layout.searchFolder])], 'read'),
       ...all(workspace.read, 'read'),
       ...all(workspace.write, isNarrowed ? 'read' : 'write'),
       ':workspace_roots': inside,
@@ -64,15 +62,37 @@ export const emptyProfile = ({ secretPaths }: SandboxLayout): SandboxProfile => 
   network: { enabled: false },
 });
 
+const PROGRAM_FOLDERS = '/usr/local/bin:/usr/bin:/bin';
+
+/** The programs that commands find: those of the system, or as configured, and codex's search tool. */
+const programFolders = ({ env }: Workspace, { searchFolder }: SandboxLayout): string =>
+  [env['PATH'] ?? PROGRAM_FOLDERS, ...(searchFolder === null ? [] : [searchFolder])].join(':');
+
+/**
+ * Files in the home of commands. Commands run in a login shell: `/etc/profile` replaces PATH, and these are read after it.
+ * Without a PATH in the configuration, that of the machine stays.
+ */
+export const loginFiles = (workspace: Workspace, layout: SandboxLayout): Readonly<Record<string, string>> => {
+  const { env } = workspace;
+  if (env['PATH'] === undefined && layout.searchFolder === null) return {};
+  const path =
+    env['PATH'] === undefined
+      ? `"$PATH":${shellWord(layout.searchFolder ?? '')}`
+      : shellWord(programFolders(workspace, layout));
+  const text = `export PATH=${path}\n`;
+  return { '.profile': text, '.zprofile': text };
+};
+
+const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** The variables of commands besides those that every program gets. `home` is their home and temporary folder. */
 export const commandVariables = (
   workspace: Workspace,
   { layout, home }: { readonly layout: SandboxLayout; readonly home: string },
 ): Readonly<Record<string, string>> => ({
-  PATH: layout.programFolders.join(':'),
-  LANG: layout.language,
   HOME: home,
   ...workspace.env,
+  PATH: programFolders(workspace, layout),
   // By this the clean-up finds what is left of a run.
   TMPDIR: home,
 });
@@ -95,8 +115,6 @@ export const workspaceThread = (
       inherit: 'core',
       set: commandVariables(workspace, { layout, home: runFolder }),
     },
-    // `/etc/profile` replaces the PATH.
-    allow_login_shell: false,
   },
 });
 
@@ -107,7 +125,10 @@ const COMMON = {
   ephemeral: true,
 } as const;
 
-/** Members of `thread/start` for a run without a workspace: the model is offered none of codex's tools. */
+/**
+ * Members of `thread/start` for a run without a workspace. codex offers `apply_patch` all the same, as it is a property of
+ * the model; it changes nothing, and the gateway does not pass it on.
+ */
 export const threadWithoutWorkspace = (runFolder: string): Partial<ParamsOf<'thread/start'>> => ({
   ...COMMON,
   cwd: runFolder,

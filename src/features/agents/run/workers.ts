@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { open, realpath, stat } from 'node:fs/promises';
+import { realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { failure, gatewayError, GatewayError } from '../../../canonical/failure/failure.ts';
@@ -30,12 +29,14 @@ import { VERSION } from '../../../version.ts';
 import { endThread, killLeftovers, processTime, type AgentThread, type ProcessTime } from './clean-up.ts';
 import {
   emptyProfile,
+  loginFiles,
   sandboxProfile,
   threadWithoutWorkspace,
   workspaceThread,
   type AgentPlaceRequest,
   type SandboxLayout,
 } from './profile.ts';
+import { hiddenNow, Placeholders, readAgentsMd, requireFolder } from './workspace-folder.ts';
 
 /** The app-servers in which agents work, and the folders of their runs. */
 export interface AgentWorkers {
@@ -119,6 +120,7 @@ class RunPlaces implements AgentWorkers {
   readonly #options: AgentWorkersOptions;
   readonly #folders: string;
   readonly #layout: SandboxLayout;
+  readonly #placeholders = new Placeholders();
   /** Runs of earlier processes may still change a workspace until then. */
   readonly #swept: Promise<void>;
   /** Places, and clean-ups. */
@@ -169,26 +171,41 @@ class RunPlaces implements AgentWorkers {
 
   async #placeOn({ workspace, access, lease, worker, isOver }: OpenedLease): Promise<AgentPlace> {
     const since = await processTime();
-    const folder = await createRunDirectory(this.#folders, 'agent').catch(async (cause: unknown) => {
+    const folder = await createRunDirectory(this.#folders, 'agent').catch((cause: unknown) => {
       throw new GatewayError(startFailure(cause) ?? failure('worker_unavailable'), { cause });
     });
-    const run = { folder, since, lease, worker, hasCommands: workspace !== null };
+    const run: OpenRun = { folder, since, lease, worker, leave: [] };
     let closing: Promise<CleanUp> | null = null;
-    const agentsMd = workspace === null ? null : await this.#agentsMdOf(workspace);
-    return {
-      appServer: lease.appServer,
-      thread:
-        workspace === null
-          ? threadWithoutWorkspace(folder.path)
-          : workspaceThread(workspace, access, { layout: this.#layout, runFolder: folder.path }),
-      agentsMd,
-      lost: worker.lost,
-      close: (thread) => (closing ??= this.#close(run, thread).finally(isOver)),
-    };
+    const close: AgentPlace['close'] = (thread) => (closing ??= this.#close(run, thread).finally(isOver));
+    const common = { appServer: lease.appServer, lost: worker.lost, close };
+    if (workspace === null) return { ...common, thread: threadWithoutWorkspace(folder.path), agentsMd: null };
+    try {
+      return { ...common, ...(await this.#furnish(workspace, access, run)) };
+    } catch (error) {
+      await close(null);
+      throw error;
+    }
+  }
+
+  /** Prepares the folder of a run, and the workspace for its commands. */
+  async #furnish(
+    workspace: Workspace,
+    access: Workspace['access'],
+    run: OpenRun,
+  ): Promise<Pick<AgentPlace, 'thread' | 'agentsMd'>> {
+    const layout = this.#layout;
+    const runFolder = run.folder.path;
+    for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
+      await writeFile(path.join(runFolder, name), text, { mode: 0o600 });
+    run.leave = changedFolders(workspace, access).map((folder) => this.#placeholders.enter(folder));
+    const { text, problem } = await readAgentsMd(workspace);
+    if (problem !== null) this.#options.logger.warn({ workspace: workspace.label }, problem);
+    const present = { ...workspace, hide: await hiddenNow(workspace) };
+    return { thread: workspaceThread(present, access, { layout, runFolder }), agentsMd: text };
   }
 
   async #close(
-    { folder, since, lease, worker, hasCommands }: OpenRun,
+    { folder, since, lease, worker, leave }: OpenRun,
     thread: AgentThread | null,
   ): Promise<CleanUp> {
     const { logger, onLeftovers } = this.#options;
@@ -197,9 +214,10 @@ class RunPlaces implements AgentWorkers {
       void worker.kill();
     }
     lease.release();
-    // Without a thread there were no commands.
-    const leftovers =
-      hasCommands && thread !== null ? await killLeftovers(path.basename(folder.path), { since }) : 0;
+    // Without a thread or a workspace there were no commands.
+    const hadCommands = thread !== null && leave.length > 0;
+    const leftovers = hadCommands ? await killLeftovers(path.basename(folder.path), { since }) : 0;
+    for (const remove of leave) await remove();
     await folder
       .remove()
       .catch((err: unknown) => logger.warn({ err }, 'the folder of a run was not removed'));
@@ -247,21 +265,21 @@ class RunPlaces implements AgentWorkers {
     const rescue = async (folder: string): Promise<void> => {
       const count = await killLeftovers(path.basename(folder), { since: null });
       if (count > 0) this.#options.onLeftovers?.(count);
+      const changed = this.#options.workspaces.flatMap((workspace) =>
+        changedFolders(workspace, workspace.access),
+      );
+      await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
     };
     await sweepRunDirectories(this.#folders, rescue, 'agent').catch((err: unknown) =>
       this.#options.logger.warn({ err }, 'the folders of earlier runs were not removed'),
     );
   }
-
-  async #agentsMdOf(workspace: Workspace): Promise<string | null> {
-    if (workspace.hide.some((hidden) => path.normalize(hidden) === AGENTS_MD)) return null;
-    const text = await readAgentsMd(path.join(workspace.path, AGENTS_MD));
-    if (text.problem !== null) {
-      this.#options.logger.warn({ workspace: workspace.label }, `${AGENTS_MD} is not read: ${text.problem}`);
-    }
-    return text.text;
-  }
 }
+
+const changedFolders = (workspace: Workspace, access: Workspace['access']): readonly string[] => [
+  workspace.path,
+  ...(access === 'write' ? workspace.write : []),
+];
 
 /** A clean-up takes less. */
 const CLOSE_MS = 15_000;
@@ -277,7 +295,8 @@ interface OpenRun {
   readonly since: ProcessTime;
   readonly lease: WorkerLease;
   readonly worker: Worker;
-  readonly hasCommands: boolean;
+  /** Removes what codex leaves in the folders that commands may see. */
+  leave: readonly (() => Promise<void>)[];
 }
 
 /** App-servers from a first run until there were none for a while. */
@@ -363,55 +382,9 @@ const reportEvent = (event: WorkerPoolEvent, logger: AgentWorkersOptions['logger
   logger[isTrouble ? 'warn' : 'info'](facts, `agents: ${kind}`);
 };
 
-const unavailable = ({ label }: Workspace, why: string, cause?: unknown): GatewayError =>
-  new GatewayError(
-    failure('mcp_server_unavailable', { message: `The workspace '${label}' could not be used: ${why}.` }),
-    { cause },
-  );
-
-/** A folder may go while the server runs, or become a link to another one. */
-const requireFolder = async (workspace: Workspace): Promise<void> => {
-  const found = await stat(workspace.path).catch((error: unknown) => {
-    throw unavailable(workspace, 'its folder does not exist any more or cannot be read', error);
-  });
-  if (!found.isDirectory()) throw unavailable(workspace, 'it is not a folder any more');
-  if ((await realpath(workspace.path)) !== workspace.path)
-    throw unavailable(workspace, 'its folder is elsewhere now');
-};
-
-const AGENTS_MD = 'AGENTS.md';
-const MAX_AGENTS_MD_BYTES = 32 * 1024;
-
-/** The content of a file that anyone may have written. No file is no problem. */
-const readAgentsMd = async (
-  file: string,
-): Promise<{ readonly text: string | null; readonly problem: string | null }> => {
-  const not = (problem: string | null) => ({ text: null, problem });
-  // A link could lead out of the workspace, and a pipe would never end.
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  try {
-    await using handle = await open(file, flags);
-    const found = await handle.stat();
-    if (!found.isFile()) return not('it is not a regular file');
-    if (found.size > MAX_AGENTS_MD_BYTES) return not('it has more than 32 KiB');
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_AGENTS_MD_BYTES));
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
-    return { text: text.trim() === '' ? null : text, problem: null };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'ENOENT') return not(null);
-    if (code === 'ELOOP') return not('it is a link');
-    return not(
-      code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-        ? 'it is not UTF-8'
-        : `it cannot be read (${String(code)})`,
-    );
-  }
-};
-
 const layoutOf = async ({ homes, stateDir, secretPaths }: AgentWorkersOptions): Promise<SandboxLayout> => {
   const binary = await realpath(homes.binary.path);
-  const search = path.join(path.dirname(binary), '..', 'codex-path');
+  const search = path.join(path.dirname(path.dirname(binary)), 'codex-path');
   const hasSearch = await stat(search).then(
     (found) => found.isDirectory(),
     () => false,
@@ -419,10 +392,9 @@ const layoutOf = async ({ homes, stateDir, secretPaths }: AgentWorkersOptions): 
   const secrets = [stateDir, homes.loginHome, ...secretPaths].map((secret) => path.resolve(secret));
   const real = await Promise.all(secrets.map((secret) => realpath(secret).catch(() => secret)));
   return {
-    codexPaths: [binary, ...(hasSearch ? [search] : [])],
-    programFolders: [...PROGRAM_FOLDERS, ...(hasSearch ? [search] : [])],
+    binary,
+    searchFolder: hasSearch ? search : null,
     secretPaths: outermost([...secrets, ...real]),
-    language: process.env['LANG'] ?? 'C.UTF-8',
   };
 };
 
@@ -431,5 +403,3 @@ const outermost = (paths: readonly string[]): readonly string[] =>
   [...new Set(paths)].filter(
     (inner, _, all) => !all.some((outer) => outer !== inner && inner.startsWith(`${outer}${path.sep}`)),
   );
-
-const PROGRAM_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
