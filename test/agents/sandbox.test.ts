@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   command,
+  folderOf,
   openAgentScene,
   openPlace,
   patch,
@@ -220,9 +221,7 @@ describe('the end of a run', () => {
     scene.model.play([command('stay', cmd)]);
     const agent = await startAgent(place);
     await until(async () => (await read(inside('begun'))) !== null);
-    const [folder = ''] = (await readdir(path.join(scene.stateDir, 'run'))).filter((name) =>
-      /^agent-\w+$/.test(name),
-    );
+    const folder = folderOf(place);
     return { place, agent, folder };
   };
   afterEach(() => rm(inside('begun'), { force: true }));
@@ -242,7 +241,7 @@ describe('the end of a run', () => {
     await place.close(agent);
     expect({
       processes: await processesNaming(folder),
-      folders: (await readdir(path.join(scene.stateDir, 'run'))).filter((name) => name.startsWith('agent-')),
+      folders: (await readdir(path.join(scene.stateDir, 'run'))).filter((name) => name.startsWith(folder)),
       workspace: (await readdir(scene.workspace.path)).filter((name) => name !== 'begun'),
       status: await agent.ended,
     }).toEqual({ processes: [], folders: [], workspace: [], status: 'interrupted' });
@@ -253,28 +252,23 @@ describe('the end of a run', () => {
     scene.model.play([command('stay', 'sleep 300', { yield_time_ms: 250 })]);
     const agent = await startAgent(place);
     expect(await agent.ended).toBe('completed');
-    const [folder = ''] = (await readdir(path.join(scene.stateDir, 'run'))).filter((name) =>
-      /^agent-\w+$/.test(name),
-    );
+    const folder = folderOf(place);
     expect(await processesNaming(folder)).not.toEqual([]);
     await place.close(agent);
     expect(await processesNaming(folder)).toEqual([]);
   });
 
   it('leaves nothing of commands that have just started', async () => {
-    const folders: string[] = [];
+    const ends: Promise<string>[] = [];
     for (let round = 0; round < 20; round += 1) {
       const place = await openPlace(scene);
       scene.model.play([command('stay', 'sleep 300')]);
       const agent = await startAgent(place);
       await until(() => agent.heard.filter((method) => method === 'item/started').length > 1);
       await sleep(round * 3);
-      folders.push(
-        String(place.thread.config?.['shell_environment_policy'] && JSON.stringify(place.thread.config)),
-      );
-      await place.close(agent);
+      ends.push(place.close(agent).then(() => folderOf(place)));
     }
-    const names = folders.map((text) => /agent-[0-9a-f]{16}/.exec(text)?.[0] ?? 'none');
+    const names = await Promise.all(ends);
     expect(new Set(names).size).toBe(20);
     for (const name of names) expect(await processesNaming(name)).toEqual([]);
     expect(await readdir(scene.workspace.path)).toEqual([]);
@@ -353,7 +347,7 @@ describe('workers of agents', () => {
     await (await again.workers.open({ workspace: null, access: 'read' }, never)).close(null);
     expect([await gone, await readdir(scene.workspace.path)]).toEqual([[null, 'SIGKILL'], []]);
     expect(
-      (await readdir(path.join(scene.stateDir, 'run'))).filter((name) => name.startsWith('agent-')),
+      (await readdir(path.join(scene.stateDir, 'run'))).filter((name) => name.startsWith('agent-01234')),
     ).toEqual([]);
     await again.close();
   });
@@ -370,7 +364,7 @@ describe('workers of agents', () => {
     await place.close(agent);
     const [first, second] = scene.model.requests;
     expect([
-      (first?.['tools'] as readonly { readonly name: string }[]).map(({ name }) => name),
+      (first?.['tools'] as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name),
       second?.input.filter(({ output }) => output !== undefined).map(({ output }) => output),
     ]).toEqual([
       // A property of the model; the gateway does not pass it on.

@@ -196,6 +196,10 @@ export const openPlace = (
   access: Workspace['access'] = workspace.access,
 ): Promise<AgentPlace> => workers.open({ workspace, access }, never);
 
+/** The name of a run's folder. */
+export const folderOf = ({ thread }: AgentPlace): string =>
+  /agent-[0-9a-f]{16}/.exec(JSON.stringify(thread))?.[0] ?? 'none';
+
 export interface StartedAgent {
   readonly threadId: string;
   readonly turnId: string;
@@ -245,7 +249,7 @@ export const runCalls = async (
     (heard?.input ?? [])
       .filter(({ type }) => type === 'function_call_output' || type === 'custom_tool_call_output')
       .map(({ call_id: id, output }) => [
-        String(id),
+        id as string,
         typeof output === 'string' ? output : JSON.stringify(output),
       ]),
   );

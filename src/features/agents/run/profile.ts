@@ -11,6 +11,8 @@ export interface SandboxLayout {
   readonly searchFolder: string | null;
   /** What commands cannot read, whatever else they may. */
   readonly secretPaths: readonly string[];
+  /** All workspaces: the commands of one cannot read another. */
+  readonly workspacePaths: readonly string[];
 }
 
 /** What a run works on. */
@@ -21,12 +23,22 @@ export interface AgentPlaceRequest {
   readonly access: Workspace['access'];
 }
 
-/** The sandbox of a workspace's commands. `runFolder` is theirs alone; null: they have none. */
+export interface RunSandbox {
+  readonly layout: SandboxLayout;
+  /** The home of the commands, which is theirs alone. It may lie in a secret folder. */
+  readonly runFolder: string;
+}
+
+/** The sandbox of a workspace's commands. */
 export const sandboxProfile = (
   workspace: Workspace,
   access: Workspace['access'],
-  { layout, runFolder }: { readonly layout: SandboxLayout; readonly runFolder: string | null },
+  { layout, runFolder }: RunSandbox,
 ): SandboxProfile => {
+  const seen = [...SYSTEM_FOLDERS, ...workspace.read, ...workspace.write];
+  const others = layout.workspacePaths.filter(
+    (other) => other !== workspace.path && seen.some((folder) => lies(other, folder)),
+  );
   const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
@@ -39,12 +51,29 @@ export const sandboxProfile = (
       ...all(workspace.read, 'read'),
       ...all(workspace.write, isNarrowed ? 'read' : 'write'),
       ':workspace_roots': inside,
+      ...all(others, 'deny'),
       ...all(layout.secretPaths, 'deny'),
-      ...(runFolder === null ? {} : { [runFolder]: 'write' }),
+      [runFolder]: 'write',
     },
     network: networkOf(workspace.network),
   };
 };
+
+/** What `:minimal` shows. */
+const SYSTEM_FOLDERS = [
+  '/bin',
+  '/sbin',
+  '/usr',
+  '/etc',
+  '/lib',
+  '/lib64',
+  '/nix/store',
+  '/run/current-system/sw',
+];
+
+/** Whether a path is the folder, or lies in it. */
+export const lies = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 
 const all = (paths: readonly string[], access: FileAccess): Readonly<Record<string, FileAccess>> =>
   Object.fromEntries(paths.map((path) => [path, access]));
@@ -85,16 +114,16 @@ export const loginFiles = (workspace: Workspace, layout: SandboxLayout): Readonl
 
 const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The variables of commands besides those that every program gets. `home` is their home and temporary folder. */
+/** The variables of commands besides those that every program gets. */
 export const commandVariables = (
   workspace: Workspace,
-  { layout, home }: { readonly layout: SandboxLayout; readonly home: string },
+  { layout, runFolder }: RunSandbox,
 ): Readonly<Record<string, string>> => ({
-  HOME: home,
   ...workspace.env,
   PATH: programFolders(workspace, layout),
-  // By this the clean-up finds what is left of a run.
-  TMPDIR: home,
+  // By these the clean-up finds what is left of a run.
+  HOME: runFolder,
+  TMPDIR: runFolder,
 });
 
 /** Any name that no profile of the configuration has. */
@@ -104,16 +133,16 @@ const PROFILE = 'run';
 export const workspaceThread = (
   workspace: Workspace,
   access: Workspace['access'],
-  { layout, runFolder }: { readonly layout: SandboxLayout; readonly runFolder: string },
+  sandbox: RunSandbox,
 ): Partial<ParamsOf<'thread/start'>> => ({
   ...COMMON,
   cwd: workspace.path,
   config: {
     default_permissions: PROFILE,
-    permissions: { [PROFILE]: { ...sandboxProfile(workspace, access, { layout, runFolder }) } },
+    permissions: { [PROFILE]: { ...sandboxProfile(workspace, access, sandbox) } },
     shell_environment_policy: {
       inherit: 'core',
-      set: commandVariables(workspace, { layout, home: runFolder }),
+      set: commandVariables(workspace, sandbox),
     },
   },
 });

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, realpath, rmdir, stat } from 'node:fs/promises';
+import { lstat, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 import { failure, GatewayError } from '../../../canonical/failure/failure.ts';
@@ -47,15 +47,16 @@ const isThere = (file: string): Promise<boolean> =>
 const PROTECTED = ['.git', '.codex', '.agents', '.aws'];
 
 /**
- * For each command codex makes empty folders in the place of protected ones that do not exist, and removes them after it,
- * unless the command is ended. These are removed here when the last run in a folder has ended.
+ * For each command codex makes empty folders in the place of protected ones that do not exist, and empty files in the place
+ * of hidden ones. It removes them after it, unless the command is ended. They are removed here when the last run in a folder
+ * has ended.
  */
 export class Placeholders {
   readonly #folders = new Map<string, { runs: number; readonly missing: Promise<readonly string[]> }>();
 
   /** Call this before the first command, and the result after the last one. */
-  enter(folder: string): () => Promise<void> {
-    const entry = this.#folders.get(folder) ?? { runs: 0, missing: missingIn(folder) };
+  enter(folder: string, hidden: readonly string[] = []): () => Promise<void> {
+    const entry = this.#folders.get(folder) ?? { runs: 0, missing: missingIn(folder, hidden) };
     entry.runs += 1;
     this.#folders.set(folder, entry);
     return async () => {
@@ -72,15 +73,38 @@ export class Placeholders {
   }
 }
 
-const missingIn = async (folder: string): Promise<readonly string[]> => {
-  const all = PROTECTED.map((name) => path.join(folder, name));
-  const found = await Promise.all(all.map(isThere));
-  return all.filter((_, index) => !found[index]);
+/** Of a missing path, that is the first part that does not exist. */
+const missingIn = async (folder: string, hidden: readonly string[]): Promise<readonly string[]> => {
+  const names = [...PROTECTED, ...hidden.filter((name) => !GLOB.test(name))];
+  const missing = await Promise.all(
+    names.map(async (name) => {
+      for (const part of partsOf(name)) {
+        const file = path.join(folder, part);
+        if (!(await isThere(file))) return [file];
+      }
+      return [];
+    }),
+  );
+  return [...new Set(missing.flat())];
 };
 
-/** Removes nothing that has content. */
-const removeEmpty = async (folders: readonly string[]): Promise<void> => {
-  for (const folder of folders) await rmdir(folder).catch(() => {});
+/** `a/b/c`: `a`, `a/b`, `a/b/c` */
+const partsOf = (name: string): readonly string[] => {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+};
+
+/** The mode of the files that codex makes. */
+const PLACEHOLDER_MODE = 0o444;
+
+/** Removes nothing that has content, or that someone else has made. */
+const removeEmpty = async (files: readonly string[]): Promise<void> => {
+  for (const file of files) {
+    const found = await lstat(file).catch(() => null);
+    if (found?.isDirectory() === true) await rmdir(file).catch(() => {});
+    else if (found?.isFile() === true && found.size === 0 && (found.mode & 0o777) === PLACEHOLDER_MODE)
+      await rm(file, { force: true }).catch(() => {});
+  }
 };
 
 const AGENTS_MD = 'AGENTS.md';
