@@ -7,6 +7,7 @@ import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AccountLoginCompletedNotification } from './generated/v2/AccountLoginCompletedNotification.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
+import type { CommandExecutionOutputDeltaNotification } from './generated/v2/CommandExecutionOutputDeltaNotification.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { FeedbackUploadParams } from './generated/v2/FeedbackUploadParams.ts';
@@ -47,6 +48,8 @@ import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts'
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
+import type { TurnSteerParams } from './generated/v2/TurnSteerParams.ts';
+import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 
 /**
  * A generated type as JSON represents it: large numbers are generated as `bigint`, and what we send may be
@@ -81,6 +84,7 @@ interface ClientMethods {
     params: ReviewStartParams;
     result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
   };
+  readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
   readonly 'mcpServerStatus/list': {
@@ -133,6 +137,7 @@ interface KnownNotifications {
   readonly 'item/started': ItemStartedNotification;
   readonly 'item/completed': ItemCompletedNotification;
   readonly 'item/agentMessage/delta': AgentMessageDeltaNotification;
+  readonly 'item/commandExecution/outputDelta': CommandExecutionOutputDeltaNotification;
   readonly 'item/reasoning/summaryPartAdded': ReasoningSummaryPartAddedNotification;
   readonly 'item/reasoning/summaryTextDelta': ReasoningSummaryTextDeltaNotification;
   readonly 'item/reasoning/textDelta': ReasoningTextDeltaNotification;
@@ -170,6 +175,7 @@ const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 
   'item/started': 'content',
   'item/completed': 'tools',
   'item/agentMessage/delta': 'content',
+  'item/commandExecution/outputDelta': 'content',
   'item/reasoning/summaryPartAdded': 'content',
   'item/reasoning/summaryTextDelta': 'content',
   'item/reasoning/textDelta': 'content',
