@@ -1,4 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import type { FuzzyFileSearchParams } from './generated/FuzzyFileSearchParams.ts';
+import type { FuzzyFileSearchResponse } from './generated/FuzzyFileSearchResponse.ts';
 import type { GetAuthStatusParams } from './generated/GetAuthStatusParams.ts';
 import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts';
 import type { InitializeParams } from './generated/InitializeParams.ts';
@@ -8,6 +10,8 @@ import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AccountLoginCompletedNotification } from './generated/v2/AccountLoginCompletedNotification.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { CommandExecutionOutputDeltaNotification } from './generated/v2/CommandExecutionOutputDeltaNotification.ts';
+import type { CommandExecParams } from './generated/v2/CommandExecParams.ts';
+import type { CommandExecResponse } from './generated/v2/CommandExecResponse.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { FeedbackUploadParams } from './generated/v2/FeedbackUploadParams.ts';
@@ -36,6 +40,10 @@ import type { ReviewStartParams } from './generated/v2/ReviewStartParams.ts';
 import type { ReviewStartResponse } from './generated/v2/ReviewStartResponse.ts';
 import type { ServerDiagnosticsParams } from './generated/v2/ServerDiagnosticsParams.ts';
 import type { ServerDiagnosticsResponse } from './generated/v2/ServerDiagnosticsResponse.ts';
+import type { ThreadBackgroundTerminalsCleanParams } from './generated/v2/ThreadBackgroundTerminalsCleanParams.ts';
+import type { ThreadBackgroundTerminalsCleanResponse } from './generated/v2/ThreadBackgroundTerminalsCleanResponse.ts';
+import type { ThreadBackgroundTerminalsListParams } from './generated/v2/ThreadBackgroundTerminalsListParams.ts';
+import type { ThreadBackgroundTerminalsListResponse } from './generated/v2/ThreadBackgroundTerminalsListResponse.ts';
 import type { ThreadInjectItemsParams } from './generated/v2/ThreadInjectItemsParams.ts';
 import type { ThreadInjectItemsResponse } from './generated/v2/ThreadInjectItemsResponse.ts';
 import type { ThreadStartParams } from './generated/v2/ThreadStartParams.ts';
@@ -87,6 +95,20 @@ interface ClientMethods {
   readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
+  /** Ends the commands that a thread has left running. */
+  readonly 'thread/backgroundTerminals/clean': {
+    params: ThreadBackgroundTerminalsCleanParams;
+    result: ThreadBackgroundTerminalsCleanResponse;
+  };
+  readonly 'thread/backgroundTerminals/list': {
+    params: ThreadBackgroundTerminalsListParams;
+    result: {
+      readonly data: readonly Pick<ThreadBackgroundTerminalsListResponse['data'][number], 'processId'>[];
+    };
+  };
+  /** Runs a command without a thread. */
+  readonly 'command/exec': { params: CommandExecParams; result: CommandExecResponse };
+  readonly fuzzyFileSearch: { params: FuzzyFileSearchParams; result: FuzzyFileSearchResponse };
   readonly 'mcpServerStatus/list': {
     params: ListMcpServerStatusParams;
     result: {
