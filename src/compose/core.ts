@@ -217,6 +217,8 @@ const coreOf = (
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   mcpServers: config.mcpServers,
+  workspaces: config.workspaces,
+  agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,
@@ -231,7 +233,7 @@ const coreOf = (
 });
 
 const translatorSettings = (config: Config): object => {
-  const { api, clients, tools, images, codex, upstream, mcpServers } = config;
+  const { api, clients, tools, images, codex, upstream, mcpServers, workspaces } = config;
   const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
   return {
     api,
@@ -241,6 +243,7 @@ const translatorSettings = (config: Config): object => {
     codex,
     upstream: { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs },
     mcpServers: mcpServers.map(({ label }) => label),
+    workspaces: workspaces.map(({ label }) => label),
   };
 };
 
