@@ -107,7 +107,7 @@ describe('a run', () => {
       expect.objectContaining({ kind: 'message', parts: [{ kind: 'text', text: 'done' }] }),
     ]);
     expect(progressOf(events)).toEqual([
-      { kind: 'command-started', command: "/bin/bash -c 'echo héllo; exit 7'", cwd: scene.workspace.path },
+      { kind: 'command-started', command: "/bin/bash -lc 'echo héllo; exit 7'", cwd: scene.workspace.path },
       {
         kind: 'command-ended',
         status: 'failed',

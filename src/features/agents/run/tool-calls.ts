@@ -279,7 +279,7 @@ export class RunCalls {
   #commandOf({ input }: ToolCall): { readonly command: string; readonly cwd: string } {
     const given = parseJsonObject(input) ?? {};
     return {
-      command: `/bin/bash -c ${quotedForShell(textIn(given, 'cmd'))}`,
+      command: `/bin/bash ${given['login'] === false ? '-c' : '-lc'} ${quotedForShell(textIn(given, 'cmd'))}`,
       cwd: path.resolve(this.#options.folder ?? '/', textIn(given, 'workdir')),
     };
   }
