@@ -9,6 +9,7 @@ import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AccountLoginCompletedNotification } from './generated/v2/AccountLoginCompletedNotification.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
+import type { CommandExecutionOutputDeltaNotification } from './generated/v2/CommandExecutionOutputDeltaNotification.ts';
 import type { CommandExecParams } from './generated/v2/CommandExecParams.ts';
 import type { CommandExecResponse } from './generated/v2/CommandExecResponse.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
@@ -55,6 +56,8 @@ import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts'
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
+import type { TurnSteerParams } from './generated/v2/TurnSteerParams.ts';
+import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 
 /**
  * A generated type as JSON represents it: large numbers are generated as `bigint`, and what we send may be
@@ -89,6 +92,7 @@ interface ClientMethods {
     params: ReviewStartParams;
     result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
   };
+  readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
   /** Ends the commands that a thread has left running. */
@@ -155,6 +159,7 @@ interface KnownNotifications {
   readonly 'item/started': ItemStartedNotification;
   readonly 'item/completed': ItemCompletedNotification;
   readonly 'item/agentMessage/delta': AgentMessageDeltaNotification;
+  readonly 'item/commandExecution/outputDelta': CommandExecutionOutputDeltaNotification;
   readonly 'item/reasoning/summaryPartAdded': ReasoningSummaryPartAddedNotification;
   readonly 'item/reasoning/summaryTextDelta': ReasoningSummaryTextDeltaNotification;
   readonly 'item/reasoning/textDelta': ReasoningTextDeltaNotification;
@@ -192,6 +197,7 @@ const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 
   'item/started': 'content',
   'item/completed': 'tools',
   'item/agentMessage/delta': 'content',
+  'item/commandExecution/outputDelta': 'content',
   'item/reasoning/summaryPartAdded': 'content',
   'item/reasoning/summaryTextDelta': 'content',
   'item/reasoning/textDelta': 'content',

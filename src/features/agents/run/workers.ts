@@ -62,10 +62,16 @@ export interface AgentPlace {
    * Ends what the run has started, closes its thread, removes its folder and gives the app-server back. Null: no thread
    * was started. Never rejects, and always ends. Only the first call counts.
    */
-  close(thread: AgentThread | null): Promise<CleanUp>;
+  close(thread: AgentThread | null, calls?: CallsAtEnd): Promise<CleanUp>;
   /** Aborted when the app-server is lost. */
   readonly lost: AbortSignal;
 }
+
+/**
+ * Whether calls were running when a run ended. Only a command that is ended within its first moments survives its end, and
+ * appears late.
+ */
+export type CallsAtEnd = 'ended' | 'cut';
 
 export interface CleanUp {
   /** Processes that codex left behind, and that were killed. */
@@ -188,7 +194,8 @@ class RunPlaces implements AgentWorkers {
     });
     const run: OpenRun = { folder, since, leased, leave: [] };
     let closing: Promise<CleanUp> | null = null;
-    const close: AgentPlace['close'] = (thread) => (closing ??= this.#close(run, thread).finally(isOver));
+    const close: AgentPlace['close'] = (thread, calls = 'cut') =>
+      (closing ??= this.#close(run, thread, calls).finally(isOver));
     const common = { appServer: leased.appServer, lost: leased.worker.lost, close };
     if (workspace === null) return { ...common, thread: threadWithoutWorkspace(folder.path), agentsMd: null };
     try {
@@ -216,7 +223,11 @@ class RunPlaces implements AgentWorkers {
     return { thread: workspaceThread(present, access, { layout, runFolder }), agentsMd: text };
   }
 
-  async #close({ folder, since, leased, leave }: OpenRun, thread: AgentThread | null): Promise<CleanUp> {
+  async #close(
+    { folder, since, leased, leave }: OpenRun,
+    thread: AgentThread | null,
+    calls: CallsAtEnd,
+  ): Promise<CleanUp> {
     const { logger, onLeftovers } = this.#options;
     const { appServer, worker } = leased;
     if (thread !== null && !worker.lost.aborted && !(await endThread(appServer, thread))) {
@@ -226,7 +237,8 @@ class RunPlaces implements AgentWorkers {
     leased.release();
     // Without a thread or a workspace there were no commands.
     const hadCommands = thread !== null && leave.length > 0;
-    const leftovers = hadCommands ? await killLeftovers(path.basename(folder.path), { since }) : 0;
+    const looks = calls === 'ended' ? { since, looksMs: [0] } : { since };
+    const leftovers = hadCommands ? await killLeftovers(path.basename(folder.path), looks) : 0;
     for (const remove of leave) await remove();
     await folder
       .remove()
