@@ -218,6 +218,8 @@ const coreOf = (
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   mcpServers: config.mcpServers,
+  workspaces: config.workspaces,
+  agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
     backgroundQueueMs: config.load.backgroundQueueTimeoutMs,
