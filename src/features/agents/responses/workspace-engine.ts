@@ -16,7 +16,7 @@ import { listedToolsEvents } from '../../../engine/mcp/mcp-tools.ts';
 import type { Engine, Plan } from '../../../engine/engine.ts';
 import { endWithinBudget } from '../../../engine/steps/turn-limits.ts';
 import type { Ambient } from '../../../kit/ambient.ts';
-import { firstAborted, unlessAborted, within } from '../../../kit/async/wait.ts';
+import { firstAborted, pause, unlessAborted, within } from '../../../kit/async/wait.ts';
 import { textIn } from '../../../kit/json/json.ts';
 import { isRandomId } from '../../../kit/text/patterns.ts';
 import { agentError } from '../failures.ts';
@@ -199,10 +199,12 @@ const runIn = (
     maxCalls: request.maxToolCalls,
   };
   const begin = (signal: AbortSignal): Promise<AgentRun> => {
-    const start = () => approvals.whileStarting(() => deps.runs.start(run, signal));
-    return context.isBackground === true
-      ? whenFree(workspace, start, signal, deps)
-      : atOnce(workspace, start, deps);
+    const start = () =>
+      approvals.whileStarting(async () => {
+        if (deps.runs.free(workspace) <= 0) throw busy(workspace);
+        return deps.runs.start(run, signal);
+      });
+    return context.isBackground === true ? whenFree(workspace, start, signal, deps) : start();
   };
   return (signal, onSettled) => {
     let isAccepted = false;
@@ -229,15 +231,6 @@ const busy = ({ label }: Workspace): GatewayError =>
 
 const RETRY_AFTER_SECONDS = 5;
 
-const atOnce = async (
-  workspace: Workspace,
-  start: StartRun,
-  { runs }: WorkspaceEngineDeps,
-): Promise<AgentRun> => {
-  if (runs.free(workspace) <= 0) throw busy(workspace);
-  return start();
-};
-
 /** Waits for the workspace, because the client does not. */
 const whenFree = async (
   workspace: Workspace,
@@ -252,20 +245,24 @@ const whenFree = async (
       if (runs.free(workspace) > 0) freed.resolve(true);
     });
     try {
-      if (runs.free(workspace) > 0) return await start();
       const left = Math.max(0, until - ambient.clock.now());
-      if ((await unlessAborted(within(freed.promise, left), signal)) === null) throw busy(workspace);
-    } catch (error) {
-      // Another run was faster.
-      const isTaken = error instanceof GatewayError && error.failure.code === BUSY;
-      if (!isTaken || ambient.clock.now() >= until) throw error;
+      const isFree = runs.free(workspace) > 0 || (await unlessAborted(within(freed.promise, left), signal));
+      if (isFree !== true) throw busy(workspace);
     } finally {
       stop();
     }
+    const run = await start().catch((error: unknown) => {
+      if (!(error instanceof GatewayError) || error.failure.code !== BUSY) throw error;
+      return null;
+    });
+    if (run !== null) return run;
+    // Another run was faster.
+    await pause(PAUSE_MS, signal);
   }
 };
 
 const BUSY = 'workspace_busy';
+const PAUSE_MS = 100;
 
 /** The approvals of a turn. They are used up when the run that has their calls has started. */
 class Approvals {

@@ -15,9 +15,14 @@ const mcp = (label: string, more: object = {}): HostedTool => ({
   kind: 'hosted',
   raw: { type: 'mcp', server_label: label, ...more },
 });
+interface Asked {
+  readonly toolChoice?: ToolChoice;
+  readonly canApprove?: boolean;
+  readonly usable?: typeof USABLE;
+}
 const sort = (
   tools: readonly Tool[],
-  { toolChoice = { mode: 'auto' } as ToolChoice, canApprove = true, usable = USABLE } = {},
+  { toolChoice = { mode: 'auto' }, canApprove = true, usable = USABLE }: Asked = {},
 ) => sortWorkspaces({ tools, toolChoice, canApprove }, usable);
 const useOf = (tool: HostedTool): WorkspaceUse => {
   const { use, refused } = sort([tool]);
@@ -25,7 +30,7 @@ const useOf = (tool: HostedTool): WorkspaceUse => {
   if (use === null) throw new Error('no workspace is used');
   return use;
 };
-const whyOf = (tools: readonly Tool[], options: Parameters<typeof sort>[1] = {}) =>
+const whyOf = (tools: readonly Tool[], options: Asked = {}) =>
   sort(tools, options).refused.map(({ path, kind, why }) => [path, kind, why]);
 
 const ASKING = ['exec_command', 'apply_patch'];
