@@ -137,7 +137,7 @@ describe('an entry with a workspace', () => {
     expect(workspaces.map(({ path: folder }) => folder)).toEqual([at('web')]);
   });
 
-  it.each([
+  it.each<readonly [object, string]>([
     [{ workspace: 'x', command: 'y' }, '`mcpServers.a`: must have one of `command`, `url` and `workspace`'],
     [{ workspace: 'x', type: 'stdio' }, '`mcpServers.a.type` is not that of a server with `workspace`'],
     [{ workspace: '' }, '`mcpServers.a.workspace` must be the path of a folder'],

@@ -15,7 +15,7 @@ export const AGENT_TABLES = {
       type: wholeNumber(1, 64, 'processes'),
       default: '1',
       description:
-        'How many further app-servers share the runs in workspaces. They start with the first run, and end after ten minutes without one.',
+        'How many further app-servers share the runs of [agents](agents.md). They start with the first run, and end after ten minutes without one.',
     }),
   },
   failures: AGENT_FAILURES,
