@@ -9,7 +9,7 @@ import {
   waiting,
   workspaceNamed,
   type RunScript,
-} from '../../../../test/support/agent-runs.ts';
+} from '../../../../test/support/scripted-runs.ts';
 import { checkGrammar } from '../../../../test/support/grammar.ts';
 import { planOf } from '../../../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../../../test/support/turn-events.ts';
@@ -28,7 +28,7 @@ import { withWorkspaces, type WorkspaceEngineDeps } from './workspace-engine.ts'
 
 const WEB = workspaceNamed('web');
 const DOCS = workspaceNamed('docs');
-const ALL = new Map([WEB, DOCS].map((one) => [one.label, one]));
+const ALL = [WEB, DOCS];
 
 const mcp = (label: string, more: object = {}): HostedTool => ({
   kind: 'hosted',
@@ -66,8 +66,8 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
   const ambient = fixedAmbient();
   const engine = withWorkspaces(inner, {
     workspaces: ALL,
-    usableBy: (keyId) => (keyId === 'caller' ? ALL : new Map()),
-    servers: new Set(['tickets']),
+    access: { usableBy: (keyId) => (keyId === 'caller' ? ALL : []) },
+    servers: ['tickets'],
     runs,
     approvals: approvalsInMemory(ambient.clock),
     keepApprovalsMs: 1000,

@@ -27,6 +27,7 @@ import {
   type AgentRunRequest,
   type AgentRuns,
 } from '../run/port.ts';
+import type { WorkspaceAccess } from '../workspaces/access.ts';
 import type { UsedApprovals } from './used-approvals.ts';
 import {
   codexHistory,
@@ -39,12 +40,11 @@ import { choiceOfCodex, sortWorkspaces, type SortedWorkspaces, type WorkspaceUse
 export type ApprovalDecision = 'asked' | 'approved' | 'declined';
 
 export interface WorkspaceEngineDeps {
-  /** All of them, by label. */
-  readonly workspaces: ReadonlyMap<string, Workspace>;
-  /** Those that a key may use. */
-  readonly usableBy: (keyId: string) => ReadonlyMap<string, Workspace>;
+  /** All of them. */
+  readonly workspaces: readonly Workspace[];
+  readonly access: Pick<WorkspaceAccess, 'usableBy'>;
   /** The labels of the MCP servers of the deployment. */
-  readonly servers: ReadonlySet<string>;
+  readonly servers: readonly string[];
   readonly runs: AgentRuns;
   readonly approvals: UsedApprovals;
   /** How long used approvals are remembered. */
@@ -64,7 +64,7 @@ export const withWorkspaces = (engine: Engine, deps: WorkspaceEngineDeps): Engin
 });
 
 const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEngineDeps): Plan => {
-  const usable = deps.usableBy(context.caller.keyId);
+  const usable = deps.access.usableBy(context.caller.keyId);
   const sorted = sortWorkspaces(request, usable);
   const isRun = sorted.use !== null && !asksForCompaction(request) && request.isReview !== true;
   const use = isRun ? sorted.use : null;
@@ -113,14 +113,14 @@ const ownersOf = (
   { tools }: TurnRequest,
   use: WorkspaceUse | null,
   { workspaces, servers }: WorkspaceEngineDeps,
-): LabelOwners => ({
-  workspaces,
-  servers,
-  clientServers: new Set(
-    tools.filter(isMcpTool).flatMap(({ raw }) => (hasAddress(raw) ? [textIn(raw, 'server_label')] : [])),
-  ),
-  ownsAll: use !== null,
-});
+): LabelOwners => {
+  const withAddress = tools.filter(isMcpTool).filter(({ raw }) => hasAddress(raw));
+  return {
+    workspaces: new Set(workspaces.map(({ label }) => label)),
+    servers: new Set([...servers, ...withAddress.map(({ raw }) => textIn(raw, 'server_label'))]),
+    isUsed: use !== null,
+  };
+};
 
 /** Approved calls whose workspace is not among the tools: the key may not use it, or the request does not name it. */
 const unusable = (approved: readonly ApprovedCodexCall[], use: WorkspaceUse | null): readonly Rejection[] =>
@@ -162,14 +162,14 @@ const knowing = (
   refused: Rejection,
   { tools }: TurnRequest,
   { servers }: WorkspaceEngineDeps,
-  usable: ReadonlyMap<string, Workspace>,
+  usable: readonly Workspace[],
 ): Rejection => {
   const { path } = refused;
   const tool = typeof path === 'object' && 'tool' in path ? tools[path.tool] : undefined;
   if (tool === undefined || !isMcpTool(tool)) return refused;
   const label = textIn(tool.raw, 'server_label');
-  if (refused.why !== unknownMcpLabel(label, [...servers])) return refused;
-  return { ...refused, why: unknownMcpLabel(label, [...servers, ...usable.keys()]) };
+  if (refused.why !== unknownMcpLabel(label, servers)) return refused;
+  return { ...refused, why: unknownMcpLabel(label, [...servers, ...usable.map((one) => one.label)]) };
 };
 
 interface PlannedUse {

@@ -27,9 +27,8 @@ const LIST = raw('mcp_list_tools', { server_label: 'web', tools: [{ name: 'exec_
 
 const OWNERS: LabelOwners = {
   workspaces: new Set(['web']),
-  servers: new Set(['tickets']),
-  clientServers: new Set(['mine']),
-  ownsAll: true,
+  servers: new Set(['tickets', 'mine']),
+  isUsed: true,
 };
 const read = (items: readonly Item[], owners: Partial<LabelOwners> = {}) =>
   codexHistory(items, { ...OWNERS, ...owners });
@@ -85,7 +84,7 @@ describe('items of workspaces in a history', () => {
   });
 
   it('stay codex’s if the workspace is gone, but not under a label of another server', () => {
-    const gone = { workspaces: new Set<string>(), ownsAll: false };
+    const gone = { workspaces: new Set<string>(), isUsed: false };
     expect(read([LIST, call('exec_command', '{}', '')], gone)?.items).toHaveLength(2);
     expect(
       read([raw('mcp_list_tools', { server_label: 'old', tools: [{ name: 'find' }] })], gone),
@@ -97,12 +96,6 @@ describe('items of workspaces in a history', () => {
       [user],
     ])
       expect(read(items, gone)).toBeNull();
-  });
-
-  it('include those of MCP servers if codex gets them', () => {
-    const items = [call('find', '{}', 'x', 'tickets')];
-    expect(read(items)?.items).toMatchObject([{ namespace: 'mcp__tickets', name: 'find' }, { output: 'x' }]);
-    expect(read([call('find', '{}', 'x', 'mine')])).toBeNull();
   });
 
   it('are approved calls without an output, in the order of their approvals', () => {
@@ -127,6 +120,6 @@ describe('items of workspaces in a history', () => {
   it('are refused without the request that they approve', () => {
     const orphan = [answer({ approve: true })];
     expect(read(orphan)?.refused).toMatchObject([{ path: { item: 0 }, kind: 'invalid_value' }]);
-    expect(read(orphan, { ownsAll: false })).toBeNull();
+    expect(read(orphan, { isUsed: false })).toBeNull();
   });
 });

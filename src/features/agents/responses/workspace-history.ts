@@ -1,10 +1,9 @@
-import type { Item, RawItem, ToolCall } from '../../../canonical/request/item.ts';
-import { inMcpNamespace, mcpHistory, type ApprovedCall } from '../../../codex/translate/mcp-history.ts';
-import { placeOf, wholeHistory } from '../../../codex/translate/fit-history.ts';
 import type { Rejection } from '../../../canonical/failure/rejection.ts';
-import { listIn, isJsonObject, textIn } from '../../../kit/json/json.ts';
-import { asCodexCall } from '../run/shown-calls.ts';
-import { isCodexTool } from '../run/tools.ts';
+import type { Item, Part, RawItem, ToolCall } from '../../../canonical/request/item.ts';
+import { placeOf, wholeHistory } from '../../../codex/translate/fit-history.ts';
+import { mcpHistory, type ApprovedCall, type WriteMcpCall } from '../../../codex/translate/mcp-history.ts';
+import { isJsonObject, listIn, parseJsonObject, textIn, type Json } from '../../../kit/json/json.ts';
+import { isCodexTool } from '../workspaces/tools.ts';
 
 export interface ApprovedCodexCall {
   readonly label: string;
@@ -30,24 +29,24 @@ type Labels = Pick<ReadonlySet<string>, 'has'>;
 
 export interface LabelOwners {
   readonly workspaces: Labels;
-  /** MCP servers of the deployment: their calls are those of a namespace. */
+  /** Of MCP servers, whose items are not translated here. */
   readonly servers: Labels;
-  /** MCP servers of the client in this request. */
-  readonly clientServers: Labels;
-  /** Whether all items of MCP servers belong to the server itself, because a workspace is among the tools. */
-  readonly ownsAll: boolean;
+  /** Whether a workspace is among the tools: then an approval of an unknown call can only be about it. */
+  readonly isUsed: boolean;
 }
 
 /**
  * Translates the items of workspaces into what the model has seen. A label that no server has any more is that of a
  * workspace if its tools are those of codex. Null: there is nothing to translate.
  */
-export const codexHistory = (items: readonly Item[], owners: LabelOwners): CodexHistory | null => {
+export const codexHistory = (
+  items: readonly Item[],
+  { workspaces, servers, isUsed }: LabelOwners,
+): CodexHistory | null => {
   const read = mcpHistory(wholeHistory(items), (label, item) => {
-    if (owners.workspaces.has(label)) return asCodexCall;
-    if (owners.servers.has(label)) return owners.ownsAll ? inMcpNamespace : null;
-    if (owners.clientServers.has(label)) return null;
-    return isOfCodex(item) || (owners.ownsAll && label === '') ? asCodexCall : null;
+    if (servers.has(label)) return null;
+    const isOurs = workspaces.has(label) || isOfCodex(item) || (isUsed && label === '');
+    return isOurs ? asCodexCall : null;
   });
   if (read.items === items) return null;
   const approved = new Map(read.approved.map((call) => [call.callId, call]));
@@ -76,4 +75,49 @@ const approvedCall = (
 ): readonly ApprovedCodexCall[] => {
   const call = items.find((item) => item.kind === 'tool-call' && item.callId === callId);
   return call?.kind === 'tool-call' ? [{ label, requestId, call, place }] : [];
+};
+
+/** A call of codex as the model has seen it, from an `mcp_call` or an `mcp_approval_request`. */
+const asCodexCall: WriteMcpCall = (raw, callId, output) => {
+  const name = textIn(raw, 'name');
+  const tool = name === 'apply_patch' ? 'custom' : 'function';
+  const given = textIn(raw, 'arguments');
+  const input = tool === 'custom' ? patchIn(given) : given;
+  return [
+    { kind: 'tool-call', tool, callId, name, input },
+    { kind: 'tool-output', tool, callId, output: heardOutput(name, output) },
+  ];
+};
+
+/** Clients without streams may send back another text than they got. */
+const patchIn = (given: string): string => {
+  const { patch } = parseJsonObject(given) ?? {};
+  return typeof patch === 'string' ? patch : given;
+};
+
+/** The output that the model heard. Only an image has parts; a command may print any JSON. */
+const heardOutput = (name: string, output: string): string | readonly Part[] => {
+  if (name !== 'view_image' || !output.startsWith('[{')) return output;
+  const parts = listedIn(output).map(partOf);
+  return parts.length > 0 && parts.every((part) => part !== null) ? parts : output;
+};
+
+const listedIn = (text: string): readonly Json[] => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? (value as readonly Json[]) : [];
+  } catch {
+    return [];
+  }
+};
+
+const DETAILS = ['auto', 'low', 'high', 'original'] as const;
+
+const partOf = (part: Json): Part | null => {
+  if (!isJsonObject(part)) return null;
+  const { type, text, image_url: url, detail: given } = part;
+  if (type === 'input_text' && typeof text === 'string') return { kind: 'text', text };
+  if (type !== 'input_image' || typeof url !== 'string') return null;
+  const detail = DETAILS.find((one) => one === given);
+  return { kind: 'image', url, ...(detail === undefined ? {} : { detail }) };
 };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { workspaceNamed } from '../../../../test/support/agent-runs.ts';
+import { workspaceNamed } from '../../../../test/support/scripted-runs.ts';
 import { functionTool } from '../../../../test/support/turn-request.ts';
+import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { HostedTool, Tool, ToolChoice } from '../../../canonical/request/tool.ts';
 import type { Json } from '../../../kit/json/json.ts';
 import { CODEX_TOOLS } from '../run/port.ts';
@@ -9,7 +10,7 @@ import { choiceOfCodex, sortWorkspaces, type WorkspaceUse } from './workspace-us
 
 const WEB = workspaceNamed('web');
 const DOCS = workspaceNamed('docs', { access: 'read', requireApproval: 'never' });
-const USABLE = new Map([WEB, DOCS].map((one) => [one.label, one]));
+const USABLE = [WEB, DOCS];
 
 const mcp = (label: string, more: object = {}): HostedTool => ({
   kind: 'hosted',
@@ -18,7 +19,7 @@ const mcp = (label: string, more: object = {}): HostedTool => ({
 interface Asked {
   readonly toolChoice?: ToolChoice;
   readonly canApprove?: boolean;
-  readonly usable?: typeof USABLE;
+  readonly usable?: readonly Workspace[];
 }
 const sort = (
   tools: readonly Tool[],
@@ -51,7 +52,7 @@ describe('a workspace among the tools', () => {
 
   it.each([
     ['an address', [mcp('web', { server_url: 'https://mcp.example.com' })], USABLE],
-    ['a key without leave', [mcp('web')], new Map<string, typeof WEB>()],
+    ['a key without leave', [mcp('web')], []],
   ])('is a tool like others with %s', (_, tools, usable) => {
     expect(sort(tools, { usable })).toMatchObject({ use: null, tools, refused: [] });
   });
@@ -122,7 +123,7 @@ describe('a workspace among the tools', () => {
 
   it.each<[string, Tool, string]>([
     ['a function with the name of one of its tools', functionTool('exec_command'), 'invalid_value'],
-    ['an MCP server', mcp('tickets'), 'unsupported_tool'],
+    ['a server of the same label', mcp('web', { server_url: 'https://mcp.example.com' }), 'invalid_value'],
     ['a shell of the client', { kind: 'hosted', raw: { type: 'local_shell' } }, 'unsupported_tool'],
   ])('is refused together with %s', (_, tool, kind) => {
     expect(whyOf([mcp('web'), tool])).toEqual([[{ tool: 1 }, kind, expect.any(String)]]);

@@ -23,10 +23,9 @@ import {
   NO_APPROVALS,
   unusedMcpFields,
 } from '../../../codex/capabilities/mcp-tools.ts';
-import { textIn } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { CODEX_TOOLS, type CodexTool } from '../run/port.ts';
-import { isCodexTool, toolsOf, type CodexToolInfo } from '../run/tools.ts';
+import { isCodexTool, workspaceTools, type CodexToolInfo } from '../workspaces/tools.ts';
 
 /** How a request uses a workspace. */
 export interface WorkspaceUse {
@@ -50,18 +49,19 @@ export interface SortedWorkspaces {
 
 type AskedTools = Pick<TurnRequest, 'tools' | 'toolChoice' | 'canApprove'>;
 
-/** Separates the workspace of a request from its other tools. `usable` has those that its key may use, by label. */
+/** Separates the workspace of a request from its other tools. `usable` has those that its key may use. */
 export const sortWorkspaces = (
   { tools, toolChoice, canApprove }: AskedTools,
-  usable: ReadonlyMap<string, Workspace>,
+  usable: readonly Workspace[],
 ): SortedWorkspaces => {
   const refused: Rejection[] = [];
   const refuse = (tool: number, kind: Rejection['kind'], why: string): void =>
     void refused.push({ path: { tool }, kind, why });
   const left = new Set(toolsLeft(tools, toolChoice));
   const asked = tools.flatMap((tool, index) => {
-    const workspace = isMcpTool(tool) && !hasAddress(tool.raw) ? usable.get(labelOf(tool)) : undefined;
-    return isMcpTool(tool) && workspace !== undefined ? [{ tool, index, workspace }] : [];
+    if (!isMcpTool(tool) || hasAddress(tool.raw)) return [];
+    const workspace = usable.find(({ label }) => label === tool.raw['server_label']);
+    return workspace === undefined ? [] : [{ tool, index, workspace }];
   });
   const uses = asked.flatMap(({ tool, index, workspace }, nth): readonly WorkspaceUse[] => {
     if (nth > 0) refuse(index, 'invalid_value', 'a request can use only one workspace.');
@@ -77,7 +77,7 @@ export const sortWorkspaces = (
   const others = places.flatMap((index) => tools[index] ?? []);
   if (use !== null)
     places.forEach((place, index) => {
-      const [kind, why] = conflictOf(others[index]) ?? [];
+      const [kind, why] = conflictOf(others[index], use.workspace.label) ?? [];
       if (kind !== undefined && why !== undefined) refuse(place, kind, why);
     });
   return {
@@ -91,17 +91,15 @@ export const sortWorkspaces = (
   };
 };
 
-const labelOf = ({ raw }: HostedTool): string => textIn(raw, 'server_label');
-
 /** Why a tool cannot stand beside a workspace; null: it can. */
-const conflictOf = (tool: Tool | undefined): readonly [Rejection['kind'], string] | null => {
+const conflictOf = (tool: Tool | undefined, label: string): readonly [Rejection['kind'], string] | null => {
   if (tool === undefined) return null;
   if (tool.kind === 'function' || tool.kind === 'custom')
     return isCodexTool(tool.name)
       ? ['invalid_value', 'this name is already used for a tool of the workspace.']
       : null;
-  if (isMcpTool(tool))
-    return ['unsupported_tool', 'is an MCP server, which cannot be used together with a workspace'];
+  if (isMcpTool(tool) && tool.raw['server_label'] === label)
+    return ['invalid_value', 'its label is already used for the workspace of this request.'];
   return isRunByClient(tool)
     ? ['unsupported_tool', 'is run by the client, which is not possible together with a workspace']
     : null;
@@ -122,7 +120,7 @@ const readWorkspaceUse = (
   if (approval.always?.names?.has('write_stdin') === true) return { problem: TOO_LATE };
   return {
     workspace,
-    tools: toolsOf(workspace.access).filter((tool) => allowed === null || isAmong(allowed, tool)),
+    tools: workspaceTools(workspace.access).filter((tool) => allowed === null || isAmong(allowed, tool)),
     needsApproval: (name) => asksFor(name, approval),
   };
 };
@@ -138,7 +136,7 @@ const unknownIn = (filter: McpFilter | null, field: string): string | null => {
 
 /** `always` is about commands and patches: the others need an approval only where a filter names them. */
 const asksFor = (name: CodexTool, approval: McpRules['approval']): boolean => {
-  const tool = toolsOf('write').find((one) => one.name === name);
+  const tool = workspaceTools('write').find((one) => one.name === name);
   if (tool === undefined || name === 'write_stdin') return false;
   if (name === 'exec_command' || name === 'apply_patch') return needsApproval(approval, tool);
   const { always, never } = approval;
