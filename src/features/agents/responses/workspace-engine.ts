@@ -27,8 +27,8 @@ import {
   type AgentRunRequest,
   type AgentRuns,
 } from '../run/port.ts';
+import type { AgentApprovalStore } from '../store/port.ts';
 import type { WorkspaceAccess } from '../workspaces/access.ts';
-import type { UsedApprovals } from './used-approvals.ts';
 import {
   codexHistory,
   type ApprovedCodexCall,
@@ -46,7 +46,7 @@ export interface WorkspaceEngineDeps {
   /** The labels of the MCP servers of the deployment. */
   readonly servers: readonly string[];
   readonly runs: AgentRuns;
-  readonly approvals: UsedApprovals;
+  readonly approvals: AgentApprovalStore;
   /** How long used approvals are remembered. */
   readonly keepApprovalsMs: number;
   /** How long a run whose client does not wait may wait for its workspace. */
@@ -286,7 +286,7 @@ class Approvals {
     try {
       for (const call of this.#calls) {
         const id = this.#idOf(call);
-        const isFirst = await approvals.use(owner, id, ambient.clock.now() + keepApprovalsMs);
+        const isFirst = await approvals.useApproval(owner, id, ambient.clock.now() + keepApprovalsMs);
         if (!isFirst) throw agentError('approval_already_used', { path: { item: call.place } });
         used.push(id);
       }
@@ -295,7 +295,7 @@ class Approvals {
       for (const { label } of this.#calls) onApproval(label, 'approved');
       return run;
     } catch (error) {
-      await Promise.allSettled(used.map((id) => approvals.giveBack(owner, id)));
+      await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
       throw error;
     }
   }

@@ -111,7 +111,12 @@ export const savedAgentOperations: OperationsOf<SavedAgentStore> = {
   delete: write(remove),
 };
 
-const useApproval = async ({ db }: AgentQuery, owner: string, id: string, expiresAt: number): Promise<boolean> => {
+const useApproval = async (
+  { db }: AgentQuery,
+  owner: string,
+  id: string,
+  expiresAt: number,
+): Promise<boolean> => {
   const used = await db
     .insertInto('agent_approvals')
     .values({ owner, id, expires_at: expiresAt })
@@ -121,4 +126,11 @@ const useApproval = async ({ db }: AgentQuery, owner: string, id: string, expire
   return used !== undefined;
 };
 
-export const agentApprovalOperations: OperationsOf<AgentApprovalStore> = { useApproval: write(useApproval) };
+const giveBackApproval = async ({ db }: AgentQuery, owner: string, id: string): Promise<void> => {
+  await db.deleteFrom('agent_approvals').where('owner', '=', owner).where('id', '=', id).execute();
+};
+
+export const agentApprovalOperations: OperationsOf<AgentApprovalStore> = {
+  useApproval: write(useApproval),
+  giveBackApproval: write(giveBackApproval),
+};
