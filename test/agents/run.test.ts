@@ -25,5 +25,11 @@ it('runs a command, and shows what the model hears of it', async () => {
   const { ended } = await scene.start();
   const events = await ended;
   console.log(JSON.stringify(events, null, 1));
-  console.log(JSON.stringify(scene.engine.requests.map((r) => ({ ...r, instructions: r.instructions?.slice(0, 100) })), null, 1).slice(0, 9000));
+  console.log(
+    JSON.stringify(
+      scene.engine.requests.map((r) => ({ ...r, instructions: r.instructions?.slice(0, 100) })),
+      null,
+      1,
+    ).slice(0, 9000),
+  );
 });

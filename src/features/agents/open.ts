@@ -14,7 +14,7 @@ export const openAgents = async (
 ): Promise<OpenFeature<typeof AGENT_TABLES>> => {
   const { ambient, mcpServers, store, storeTtlMs, waits, workspaces } = core;
   const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
-  const { runs, drain, close } = await openRuns(core, {
+  const agents = await openRuns(core, {
     size: settings.agentCount,
     secretPaths: [],
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
@@ -22,13 +22,13 @@ export const openAgents = async (
   });
   return {
     offers: {
-      listWorkspaces: workspaceLister({ access, runs }),
+      listWorkspaces: workspaceLister({ access, runs: agents.runs }),
       aroundEngine: (engine) =>
         withWorkspaces(engine, {
           workspaces,
           access,
           servers: mcpServers.map(({ label }) => label),
-          runs,
+          runs: agents.runs,
           approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,
           keepApprovalsMs: storeTtlMs,
           maxWaitMs: waits.backgroundQueueMs,
@@ -36,7 +36,7 @@ export const openAgents = async (
           onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
         }),
     },
-    drain,
-    close,
+    drain: (timeoutMs) => agents.drain(timeoutMs),
+    close: () => agents.close(),
   };
 };
