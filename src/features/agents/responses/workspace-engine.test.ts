@@ -341,14 +341,26 @@ describe('an approved call', () => {
     await expect(run({ items })).rejects.toMatchObject({ failure: { status: 400, path: { item: 2 } } });
   });
 
-  it('is another one in another conversation, unless its id says more', async () => {
+  it('is known by an id that no other conversation has', async () => {
+    const random = 'call_Xa81bdefgh2jklmnopQ4stuv';
+    const { run } = setUp(() => [
+      ACCEPTED,
+      ...waiting('web', { callId: 'call_0', name: 'exec_command', input: '{}' }),
+      ...waiting('web', { callId: random, name: 'exec_command', input: '{}' }),
+      ended(),
+    ]);
+    const events = await run();
+    expect(checkGrammar(events)).toEqual([]);
+    const ids = events.flatMap((event) => (event.type === 'item-ended' ? [event.item.id] : []));
+    expect(ids.slice(1)).toEqual([expect.stringMatching(/^mcpr_minted/), `mcpr_${random}`]);
+  });
+
+  it('may have an id of any length', async () => {
     const { run } = setUp();
-    expect(await codeOf(run({ items }, { conversation: 'a' }))).toBe('no error');
-    expect(await codeOf(run({ items }, { conversation: 'b' }))).toBe('no error');
-    const id = 'call_Xa81bdefgh2jklmnopQ4stuv';
-    const known = [user, request(id), approved(id)];
-    expect(await codeOf(run({ items: known }, { conversation: 'a' }))).toBe('no error');
-    expect(await codeOf(run({ items: known }, { conversation: 'b' }))).toBe('approval_already_used');
+    const long = 'x'.repeat(10_000);
+    const asked = { items: [user, request(long), approved(long)] };
+    expect(await codeOf(run(asked))).toBe('no error');
+    expect(await codeOf(run(asked))).toBe('approval_already_used');
   });
 
   it('can be approved again if no run has begun', async () => {

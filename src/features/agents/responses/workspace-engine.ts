@@ -15,7 +15,7 @@ import { hasAddress, isMcpTool, unknownMcpLabel } from '../../../codex/capabilit
 import { listedToolsEvents } from '../../../engine/mcp/mcp-tools.ts';
 import type { Engine, Plan } from '../../../engine/engine.ts';
 import { endWithinBudget } from '../../../engine/steps/turn-limits.ts';
-import type { Ambient } from '../../../kit/ambient.ts';
+import type { Ambient, IdSource } from '../../../kit/ambient.ts';
 import { firstAborted, pause, unlessAborted, within } from '../../../kit/async/wait.ts';
 import { textIn } from '../../../kit/json/json.ts';
 import { isRandomId } from '../../../kit/text/patterns.ts';
@@ -285,7 +285,7 @@ class Approvals {
     const used: string[] = [];
     try {
       for (const call of this.#calls) {
-        const id = this.#idOf(call);
+        const id = storedId(call);
         const isFirst = await approvals.useApproval(owner, id, ambient.clock.now() + keepApprovalsMs);
         if (!isFirst) throw agentError('approval_already_used', { path: { item: call.place } });
         used.push(id);
@@ -299,14 +299,13 @@ class Approvals {
       throw error;
     }
   }
-
-  /** Some backends number their calls, so that ids repeat in other conversations. */
-  #idOf({ requestId, label, call, place }: ApprovedCodexCall): string {
-    if (isRandomId(requestId)) return requestId;
-    const facts = [this.#context.conversation, place, label, call.name, call.input];
-    return `${requestId} ${createHash('sha256').update(JSON.stringify(facts)).digest('base64url')}`;
-  }
 }
+
+/** Clients write these ids. */
+const MAX_ID_CHARS = 128;
+
+const storedId = ({ requestId }: ApprovedCodexCall): string =>
+  requestId.length <= MAX_ID_CHARS ? requestId : createHash('sha256').update(requestId).digest('base64url');
 
 interface EventsHow {
   readonly signal: AbortSignal;
@@ -325,6 +324,7 @@ async function* eventsOf(
   const left = new AbortController();
   const tools = listedToolsEvents(ambient.ids.mint('mcpl'), label, use.tools);
   let preface = history.listed.has(label) ? [] : tools;
+  const requestIds = new RequestIds(ambient.ids);
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
@@ -343,7 +343,7 @@ async function* eventsOf(
       else yield* preface;
       preface = [];
       if (event.type === 'item-ended' && isApprovalRequest(event.item)) onApproval(label, 'asked');
-      yield event;
+      yield requestIds.rename(event);
     }
   } finally {
     left.abort(LEFT);
@@ -356,6 +356,25 @@ const LEFT = new DOMException('the client of the run has left', 'AbortError');
 
 const isApprovalRequest = (item: Produced): boolean =>
   item.kind === 'opaque' && item.raw.type === 'mcp_approval_request';
+
+/** Some backends number their calls: an approval must not be taken for that of another conversation. */
+class RequestIds {
+  readonly #ids: IdSource;
+  readonly #renamed = new Map<string, string>();
+
+  constructor(ids: IdSource) {
+    this.#ids = ids;
+  }
+
+  rename(event: TurnEvent): TurnEvent {
+    if (event.type !== 'item-started' && event.type !== 'item-ended') return event;
+    const { item } = event;
+    if (!isApprovalRequest(item) || isRandomId(item.id)) return event;
+    const id = this.#renamed.get(item.id) ?? this.#ids.mint('mcpr');
+    this.#renamed.set(item.id, id);
+    return { ...event, item: { ...item, id } };
+  }
+}
 
 /** Settings that the backend turned out not to honour. Other parts are those of codex's own request. */
 const learnt = (paths: readonly Path[], known: readonly Path[]): readonly Path[] =>
