@@ -36,7 +36,9 @@ export class AgentModel {
         return;
       }
       this.requests.push(JSON.parse(Buffer.concat(chunks).toString()) as AgentModelRequest);
-      outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).end(streamOf(this.#script.shift() ?? DONE));
+      outgoing
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(streamOf(this.#script.shift() ?? DONE));
     });
   });
   #script: Answer[] = [];
@@ -63,7 +65,12 @@ export class AgentModel {
 }
 
 const DONE: Answer = [
-  { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'done', annotations: [] }] },
+  {
+    type: 'message',
+    id: 'msg_1',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'done', annotations: [] }],
+  },
 ];
 
 const streamOf = (items: Answer): string => {
@@ -189,6 +196,10 @@ export const openPlace = (
   access: Workspace['access'] = workspace.access,
 ): Promise<AgentPlace> => workers.open({ workspace, access }, never);
 
+/** The name of a run's folder. */
+export const folderOf = ({ thread }: AgentPlace): string =>
+  /agent-[0-9a-f]{16}/.exec(JSON.stringify(thread))?.[0] ?? 'none';
+
 export interface StartedAgent {
   readonly threadId: string;
   readonly turnId: string;
@@ -207,7 +218,8 @@ export const startAgent = async ({ appServer, thread }: AgentPlace): Promise<Sta
     if (signal.kind === 'closed') ended.resolve('closed');
     if (signal.kind !== 'notification') return;
     heard.push(signal.method);
-    if (isKnownNotification(signal) && signal.method === 'turn/completed') ended.resolve(signal.params.turn.status);
+    if (isKnownNotification(signal) && signal.method === 'turn/completed')
+      ended.resolve(signal.params.turn.status);
   });
   const { turn } = await appServer.request('turn/start', {
     threadId,
@@ -237,7 +249,7 @@ export const runCalls = async (
     (heard?.input ?? [])
       .filter(({ type }) => type === 'function_call_output' || type === 'custom_tool_call_output')
       .map(({ call_id: id, output }) => [
-        String(id),
+        id as string,
         typeof output === 'string' ? output : JSON.stringify(output),
       ]),
   );

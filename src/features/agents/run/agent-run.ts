@@ -582,7 +582,9 @@ class Run implements AgentRun, GatewayRun {
     // The turn may just be starting: it can be interrupted when it has its id.
     await this.#begun.promise;
     const threadId = this.#threadId;
-    await this.#place.close(threadId === null ? null : { threadId, turnId: this.#turnId });
+    const thread = threadId === null ? null : { threadId, turnId: this.#turnId };
+    const isCalm = 'outcome' in end && this.#calls.isEmpty && !this.#isAnswering;
+    await this.#place.close(thread, isCalm ? 'ended' : 'cut');
     this.#unwatch();
     this.#calls.failAll(end.why ?? NOT_FINISHED);
     this.#parts.onEnd();

@@ -5,14 +5,14 @@ import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 
 /** What all sandboxes of a server share. */
 export interface SandboxLayout {
-  /** Files and folders of codex that commands need: its binary, which starts them, and its search tool. */
-  readonly codexPaths: readonly string[];
-  /** Folders that are searched for programs. */
-  readonly programFolders: readonly string[];
+  /** The binary of codex, which starts commands. */
+  readonly binary: string;
+  /** The folder of the search tool that its instructions name. Null: this build has none. */
+  readonly searchFolder: string | null;
   /** What commands cannot read, whatever else they may. */
   readonly secretPaths: readonly string[];
-  /** The language of the commands, such as `C.UTF-8`. */
-  readonly language: string;
+  /** All workspaces: the commands of one cannot read another. */
+  readonly workspacePaths: readonly string[];
 }
 
 /** What a run works on. */
@@ -23,12 +23,22 @@ export interface AgentPlaceRequest {
   readonly access: Workspace['access'];
 }
 
-/** The sandbox of a workspace's commands. `runFolder` is theirs alone; null: they have none. */
+export interface RunSandbox {
+  readonly layout: SandboxLayout;
+  /** The home of the commands, which is theirs alone. It may lie in a secret folder. */
+  readonly runFolder: string;
+}
+
+/** The sandbox of a workspace's commands. */
 export const sandboxProfile = (
   workspace: Workspace,
   access: Workspace['access'],
-  { layout, runFolder }: { readonly layout: SandboxLayout; readonly runFolder: string | null },
+  { layout, runFolder }: RunSandbox,
 ): SandboxProfile => {
+  const seen = [...SYSTEM_FOLDERS, ...workspace.read, ...workspace.write];
+  const others = layout.workspacePaths.filter(
+    (other) => other !== workspace.path && seen.some((folder) => lies(other, folder)),
+  );
   const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
@@ -37,16 +47,33 @@ export const sandboxProfile = (
   return {
     filesystem: {
       ':minimal': 'read',
-      ...all(layout.codexPaths, 'read'),
+      ...all([layout.binary, ...(layout.searchFolder === null ? [] : [layout.searchFolder])], 'read'),
       ...all(workspace.read, 'read'),
       ...all(workspace.write, isNarrowed ? 'read' : 'write'),
       ':workspace_roots': inside,
+      ...all(others, 'deny'),
       ...all(layout.secretPaths, 'deny'),
-      ...(runFolder === null ? {} : { [runFolder]: 'write' }),
+      [runFolder]: 'write',
     },
     network: networkOf(workspace.network),
   };
 };
+
+/** What `:minimal` shows. */
+const SYSTEM_FOLDERS = [
+  '/bin',
+  '/sbin',
+  '/usr',
+  '/etc',
+  '/lib',
+  '/lib64',
+  '/nix/store',
+  '/run/current-system/sw',
+];
+
+/** Whether a path is the folder, or lies in it. */
+export const lies = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 
 const all = (paths: readonly string[], access: FileAccess): Readonly<Record<string, FileAccess>> =>
   Object.fromEntries(paths.map((path) => [path, access]));
@@ -64,17 +91,39 @@ export const emptyProfile = ({ secretPaths }: SandboxLayout): SandboxProfile => 
   network: { enabled: false },
 });
 
-/** The variables of commands besides those that every program gets. `home` is their home and temporary folder. */
+const PROGRAM_FOLDERS = '/usr/local/bin:/usr/bin:/bin';
+
+/** The programs that commands find: those of the system, or as configured, and codex's search tool. */
+const programFolders = ({ env }: Workspace, { searchFolder }: SandboxLayout): string =>
+  [env['PATH'] ?? PROGRAM_FOLDERS, ...(searchFolder === null ? [] : [searchFolder])].join(':');
+
+/**
+ * Files in the home of commands. Commands run in a login shell: `/etc/profile` replaces PATH, and these are read after it.
+ * Without a PATH in the configuration, that of the machine stays.
+ */
+export const loginFiles = (workspace: Workspace, layout: SandboxLayout): Readonly<Record<string, string>> => {
+  const { env } = workspace;
+  if (env['PATH'] === undefined && layout.searchFolder === null) return {};
+  const path =
+    env['PATH'] === undefined
+      ? `"$PATH":${shellWord(layout.searchFolder ?? '')}`
+      : shellWord(programFolders(workspace, layout));
+  const text = `export PATH=${path}\n`;
+  return { '.profile': text, '.zprofile': text };
+};
+
+const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** The variables of commands besides those that every program gets. */
 export const commandVariables = (
   workspace: Workspace,
-  { layout, home }: { readonly layout: SandboxLayout; readonly home: string },
+  { layout, runFolder }: RunSandbox,
 ): Readonly<Record<string, string>> => ({
-  PATH: layout.programFolders.join(':'),
-  LANG: layout.language,
-  HOME: home,
   ...workspace.env,
-  // By this the clean-up finds what is left of a run.
-  TMPDIR: home,
+  PATH: programFolders(workspace, layout),
+  // By these the clean-up finds what is left of a run.
+  HOME: runFolder,
+  TMPDIR: runFolder,
 });
 
 /** Any name that no profile of the configuration has. */
@@ -84,19 +133,17 @@ const PROFILE = 'run';
 export const workspaceThread = (
   workspace: Workspace,
   access: Workspace['access'],
-  { layout, runFolder }: { readonly layout: SandboxLayout; readonly runFolder: string },
+  sandbox: RunSandbox,
 ): Partial<ParamsOf<'thread/start'>> => ({
   ...COMMON,
   cwd: workspace.path,
   config: {
     default_permissions: PROFILE,
-    permissions: { [PROFILE]: { ...sandboxProfile(workspace, access, { layout, runFolder }) } },
+    permissions: { [PROFILE]: { ...sandboxProfile(workspace, access, sandbox) } },
     shell_environment_policy: {
       inherit: 'core',
-      set: commandVariables(workspace, { layout, home: runFolder }),
+      set: commandVariables(workspace, sandbox),
     },
-    // `/etc/profile` replaces the PATH.
-    allow_login_shell: false,
   },
 });
 
@@ -107,7 +154,10 @@ const COMMON = {
   ephemeral: true,
 } as const;
 
-/** Members of `thread/start` for a run without a workspace: the model is offered none of codex's tools. */
+/**
+ * Members of `thread/start` for a run without a workspace. codex offers `apply_patch` all the same, as it is a property of
+ * the model; it changes nothing, and the gateway does not pass it on.
+ */
 export const threadWithoutWorkspace = (runFolder: string): Partial<ParamsOf<'thread/start'>> => ({
   ...COMMON,
   cwd: runFolder,

@@ -282,7 +282,7 @@ export class RunCalls {
   #commandOf({ input }: ToolCall): { readonly command: string; readonly cwd: string } {
     const given = parseJsonObject(input) ?? {};
     return {
-      command: `/bin/bash -lc ${quotedForShell(textIn(given, 'cmd'))}`,
+      command: `/bin/bash ${given['login'] === false ? '-c' : '-lc'} ${quotedForShell(textIn(given, 'cmd'))}`,
       cwd: path.resolve(this.#options.folder ?? '/', textIn(given, 'workdir')),
     };
   }
