@@ -1,54 +1,69 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
 import type { Route } from '../../http/route.ts';
 import { AGENT_TABLES } from './feature.ts';
-import type { AgentRuns } from './run/port.ts';
+import { approvalsInMemory } from './responses/used-approvals.ts';
+import { withWorkspaces } from './responses/workspace-engine.ts';
+import { openRuns, type OpenRuns } from './run/open-runs.ts';
 import { openSessions } from './sessions/open.ts';
 import { closedRoutes } from './sessions/routes.ts';
+import { agentStoreOf } from './store/agent-store.ts';
 import { openWorkspaceAccess } from './workspaces/access.ts';
 import { workspaceLister } from './workspaces/list.ts';
 
 type OpenAgents = OpenFeature<typeof AGENT_TABLES>;
-
-/** What runs agents, and how it ends. */
-export interface OpenRuns {
-  readonly runs: AgentRuns;
-  drain?(timeoutMs: number): Promise<void>;
-  close?(): Promise<void>;
-}
+type AgentsOwn = Own<typeof AGENT_TABLES>;
 
 const NO_WORKSPACE =
-  'This server does not have this endpoint: it has no workspace. Its operator has to configure one: an entry of `mcpServers` with `workspace`.';
+  'This server does not have this endpoint, because it has no workspace. Its operator has to configure one: an entry of `mcpServers` with `workspace`.';
 const NO_STORE =
   'This server does not have this endpoint, because it stores nothing. Its operator set PROXY_STORE=off.';
 
-/** Without a workspace in the configuration nothing of it runs. */
-export const openAgents = (core: Core, own: Own<typeof AGENT_TABLES>): Promise<OpenAgents> =>
-  openAgentsWith(core, own, () => {
-    throw new Error('runs are not there yet');
+/** Without a workspace in the configuration only old items of workspaces are read. */
+export const openAgents = async (core: Core, own: AgentsOwn): Promise<OpenAgents> => {
+  const { settings, metrics } = own;
+  const runs = await openRuns(core, {
+    size: settings.agentCount,
+    secretPaths: [],
+    onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
+    onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
   });
+  return openAgentsWith(core, own, runs);
+};
 
-/** `openRuns` is called if there is a workspace. */
-export const openAgentsWith = async (
-  core: Core,
-  own: Own<typeof AGENT_TABLES>,
-  openRuns: (core: Core) => Promise<OpenRuns> | OpenRuns,
-): Promise<OpenAgents> => {
-  const { workspaces } = core;
-  if (workspaces.length === 0) return { routes: closed(NO_WORKSPACE) };
-  const { runs, ...opened } = await openRuns(core);
-  const access = openWorkspaceAccess(workspaces, own.offers.workspacesOf);
-  const sessions = openSessions(core, own, { runs, access });
+/** The feature with what runs agents. */
+export const openAgentsWith = (core: Core, own: AgentsOwn, agents: OpenRuns): OpenAgents => {
+  const { ambient, mcpServers, store, storeTtlMs, waits, workspaces } = core;
+  const { offers, metrics } = own;
+  const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
+  const { runs } = agents;
+  const sessions = workspaces.length === 0 ? null : openSessions(core, own, { runs, access });
   return {
-    routes: sessions?.routes ?? closed(NO_STORE),
-    offers: { listWorkspaces: workspaceLister({ access, runs }) },
+    routes: sessions?.routes ?? closed(workspaces.length === 0 ? NO_WORKSPACE : NO_STORE),
+    offers: {
+      listWorkspaces: workspaceLister({ access, runs }),
+      aroundEngine: (engine) =>
+        withWorkspaces(engine, {
+          workspaces,
+          access,
+          servers: mcpServers.map(({ label }) => label),
+          runs,
+          approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,
+          keepApprovalsMs: storeTtlMs,
+          maxWaitMs: waits.backgroundQueueMs,
+          ambient,
+          onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
+        }),
+    },
     start: () => sessions?.start(),
     async drain(timeoutMs) {
+      const startedAt = performance.now();
+      // Before the workers: a turn has to say why it ended.
       await sessions?.drain(timeoutMs);
-      await opened.drain?.(timeoutMs);
+      await agents.drain(Math.max(0, timeoutMs - (performance.now() - startedAt)));
     },
     async close() {
       sessions?.close();
-      await opened.close?.();
+      await agents.close();
     },
   };
 };
