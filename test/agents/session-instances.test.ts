@@ -269,7 +269,7 @@ describe('a turn ends', () => {
     await server.stop(2_000);
     await events.ended;
     expect(typesOf(events.all).slice(-3)).toEqual(['turn.item.done', 'turn.failed', 'idle']);
-    const next = await start({ beside: server, script: () => [{ say: 'Again.' }] });
+    const next = await start({ nextTo: server, script: () => [{ say: 'Again.' }] });
     expect((await turnsOf(next, id))[0]).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: 'The server stopped while this turn was running.' },
@@ -294,7 +294,7 @@ describe('another instance', () => {
           ? [{ steer: true }, { command: 'sleep', callId: 'c', until: NEVER }]
           : [{ call: 'get_weather', callId: 'w', given: {} }],
     });
-    const two = await start({ beside: one, limits: {}, script: () => [{ say: 'never' }] });
+    const two = await start({ nextTo: one, limits: {}, script: () => [{ say: 'never' }] });
     two.agents.free = () => 0;
     const id = await create(one, {}, { tools: [WEATHER] });
     const events = followSession(two, id);
@@ -311,7 +311,7 @@ describe('another instance', () => {
       output: 'sun',
     };
     const answers = await Promise.all([one, two, one, two].map((server) => postInput(server, id, [result])));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 400, 400, 400]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 400, 400, 400]);
     await expect.poll(() => one.agents.requests.length).toBe(2);
     await postInput(two, id, [userMessage('Hurry')]);
     await expect.poll(() => one.agents.commands.size).toBe(1);
@@ -338,7 +338,7 @@ describe('another instance', () => {
       return [{ wait: gate!.promise.then(() => (running -= 1)) }, { say: 'ok' }];
     };
     const one = await start({ script });
-    const two = await start({ beside: one, script });
+    const two = await start({ nextTo: one, script });
     const ids = await Promise.all(
       gates.map((_, index) => create(index % 2 === 0 ? one : two, { input: 'a' })),
     );
@@ -353,7 +353,7 @@ describe('another instance', () => {
       leaseEveryMs: 50,
       script: () => [{ command: 'sleep', callId: 'c', until: NEVER }],
     });
-    const two = await start({ beside: one, leaseEveryMs: 50 });
+    const two = await start({ nextTo: one, leaseEveryMs: 50 });
     const id = await create(one, { input: 'a' });
     await expect
       .poll(() => one.agents.commands.size + two.agents.commands.size + two.agents.requests.length)
@@ -387,7 +387,7 @@ describe('another instance', () => {
     const id = await create(one, { input: 'a' }, { tools: [WEATHER] });
     await expect.poll(async () => (await sessionOf(one, id)).status).toBe('requires_action');
     await one.stop();
-    const two = await start({ beside: one, script: () => [{ say: 'Sunny.' }] });
+    const two = await start({ nextTo: one, script: () => [{ say: 'Sunny.' }] });
     const session = await sessionOf(two, id);
     const [action] = session.required_actions;
     const turnId = action?.type === 'function_call' ? action.turn_id : '';

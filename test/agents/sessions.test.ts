@@ -248,7 +248,7 @@ describe('functions', () => {
     ]);
   });
 
-  it('have one result, whoever is first', async () => {
+  it('have one result', async () => {
     const server = await ask();
     const { id } = await create(server, { tools: [WEATHER] });
     const { sessions } = server.openai.beta.agents;
@@ -266,7 +266,7 @@ describe('functions', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => server.post(`/v1/agents/sessions/${id}/events`, { events: [result] })),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       202,
       ...Array.from({ length: 7 }, () => 400),
     ]);
@@ -283,7 +283,7 @@ describe('functions', () => {
     expect(server.agents.requests).toHaveLength(2);
   });
 
-  it('that fail are told to the model', async () => {
+  it('that fail are reported to the model', async () => {
     const server = await ask();
     const { id } = await create(server, { tools: [WEATHER] });
     await turnOf(server, id, 'Weather?', {
@@ -336,6 +336,14 @@ describe('approvals', () => {
       { item: { type: 'function_call', name: 'codex_approval', call_id: 'call_9', status: 'completed' } },
       { item: { type: 'command_execution', id: 'call_9', output: 'approved\n', status: 'completed' } },
       { item: { type: 'message' } },
+    ]);
+    const shown = await server.openai.beta.agents.sessions.items.list(id, { order: 'asc' });
+    expect(shown.data.map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+      'function_call_output',
+      'command_execution',
+      'message',
     ]);
     const [first, second] = server.agents.requests;
     expect(first?.request.tools).toEqual([]);

@@ -32,7 +32,7 @@ export interface AgentServerOptions {
   /** Without workspaces. */
   readonly isOff?: boolean;
   /** Another server on the same database. */
-  readonly beside?: AgentServer;
+  readonly nextTo?: AgentServer;
   readonly leaseEveryMs?: number;
 }
 
@@ -58,8 +58,8 @@ export interface AgentServer {
 
 /** The whole server except codex: runs of agents follow a script. */
 export const startAgentServer = async (options: AgentServerOptions = {}): Promise<AgentServer> => {
-  const { beside } = options;
-  const root = beside?.root ?? realpathSync(mkdtempSync(path.join(tmpdir(), 'agents-')));
+  const { nextTo } = options;
+  const root = nextTo?.root ?? realpathSync(mkdtempSync(path.join(tmpdir(), 'agents-')));
   const stateDir = path.join(root, 'state');
   const folder = path.join(root, 'demo');
   for (const one of [stateDir, folder, path.join(root, 'docs')])
@@ -154,7 +154,7 @@ export const startAgentServer = async (options: AgentServerOptions = {}): Promis
     stop,
     async close() {
       await stop();
-      if (beside === undefined) rmSync(root, { recursive: true, force: true });
+      if (nextTo === undefined) rmSync(root, { recursive: true, force: true });
     },
   };
 };

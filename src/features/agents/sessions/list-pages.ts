@@ -5,13 +5,13 @@ import type { AgentPage } from '../store/port.ts';
 import type { ListPage } from './service.ts';
 
 /** The page that a client asks for. */
-export const pageOf = (query: URLSearchParams): AgentPage => {
+export const askedPage = (query: URLSearchParams): AgentPage => {
   const { limit, order, after } = readListQuery(query, 'desc');
   return { limit, order, after };
 };
 
 /** A list of rows, one more than was asked for if there are more. Throws if the cursor is unknown. */
-export const listOf = <Row, Entry extends { readonly id: string }>(
+export const listPage = <Row, Entry extends { readonly id: string }>(
   rows: readonly Row[] | null,
   { limit, after }: AgentPage,
   show: (row: Row) => Entry,

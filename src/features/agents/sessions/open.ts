@@ -85,7 +85,10 @@ export const openSessions = (
     onError,
     ...(leaseEveryMs === undefined ? {} : { leaseEveryMs }),
   });
-  const watch = new SessionWatch(core.store, () => turns.schedule());
+  const watch = new SessionWatch(
+    (onChange) => store.watch(onChange),
+    () => turns.schedule(),
+  );
   const events = new SessionEvents({ sessions: store.agentSessions, events: store.agentEvents, watch });
   const closing = new AbortController();
   const sessions = new SessionsService({

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../../kit/json/json.ts';
 import { idText, list, longText } from '../../../apis/bounds.ts';
 import { invalidChoice, missing, notAnObject, parseBody } from '../../../apis/validation.ts';
 import type { SessionInputContent } from './objects.ts';
-import { readMessages, readPart, type SessionInput } from './read-session.ts';
+import { readUserMessages, readContentPart, type SessionInput } from './read-session.ts';
 
 /** What a client posts to a session. */
 export type InputEvent =
@@ -47,7 +47,7 @@ const readEvent = (value: unknown, at: string): InputEvent => {
   const { type } = value;
   if (type === undefined) throw missing(`${at}.type`);
   if (type === `${PREFIX}message`)
-    return { type: 'message', messages: readMessages(value['input'], `${at}.input`) };
+    return { type: 'message', messages: readUserMessages(value['input'], `${at}.input`) };
   if (type === `${PREFIX}cancel`) return { type: 'cancel' };
   if (type === `${PREFIX}tool_result`) return { type: 'tool_result', result: readResult(value, at) };
   if (type === `${PREFIX}computer_use_approval_request_result`) {
@@ -79,4 +79,6 @@ const readResult = (value: unknown, at: string): ToolResult => {
 const readOutput = (output: unknown, at: string): string | readonly SessionInputContent[] =>
   typeof output === 'string'
     ? parseBody(longText, output, at)
-    : parseBody(list(MAX_OUTPUT_PARTS), output, at).map((part, index) => readPart(part, `${at}[${index}]`));
+    : parseBody(list(MAX_OUTPUT_PARTS), output, at).map((part, index) =>
+        readContentPart(part, `${at}[${index}]`),
+      );

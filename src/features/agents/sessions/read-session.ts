@@ -47,7 +47,8 @@ export const readNewSession = (body: unknown, named: NamedWorkspace): NewSession
   refuseReview(fields.review);
   refuseCosts(fields);
   const { environment, workspace } = readEnvironment(fields.environment, named);
-  const input = fields.input === undefined || fields.input === null ? null : readInput(fields.input, 'input');
+  const input =
+    fields.input === undefined || fields.input === null ? null : readUserInput(fields.input, 'input');
   if (environment.type === 'none' && input === null) throw missing('input');
   return {
     environment,
@@ -151,17 +152,17 @@ const messageSchema = z.object({
 });
 
 /** Messages of the user: a text, or a list of messages. */
-export const readInput = (value: unknown, at: string): readonly SessionInput[] => {
+export const readUserInput = (value: unknown, at: string): readonly SessionInput[] => {
   if (typeof value === 'string') {
     const text = parseBody(longText, value, at);
     if (text === '') throw emptyInput(at);
     return [[{ type: 'input_text', text }]];
   }
-  return readMessages(value, at);
+  return readUserMessages(value, at);
 };
 
 /** A list of messages. */
-export const readMessages = (value: unknown, at: string): readonly SessionInput[] => {
+export const readUserMessages = (value: unknown, at: string): readonly SessionInput[] => {
   if (value === undefined) throw missing(at);
   const messages = parseBody(list(MAX_MESSAGES), value, at);
   if (messages.length === 0) throw emptyInput(at);
@@ -178,7 +179,7 @@ const readMessage = (value: unknown, at: string): SessionInput => {
   if (role === undefined) throw missing(`${at}.role`);
   if (role !== 'user') throw invalidChoice(`${at}.role`, role, ['user']);
   if (content.length === 0) throw emptyInput(`${at}.content`);
-  return content.map((part, index) => readPart(part, `${at}.content[${index}]`));
+  return content.map((part, index) => readContentPart(part, `${at}.content[${index}]`));
 };
 
 const imageUrl = z
@@ -187,7 +188,7 @@ const imageUrl = z
   .regex(/^(?:https?:\/\/|data:)/i, 'expected an http(s) or data URL.');
 
 /** A part of a message, or of a function's result. */
-export const readPart = (value: unknown, at: string): SessionInputContent => {
+export const readContentPart = (value: unknown, at: string): SessionInputContent => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
   const { type } = value;
   if (type === undefined) throw missing(`${at}.type`);

@@ -11,7 +11,7 @@ import { isJsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import type { Frame } from '../../../turns/api.ts';
 import { agentError } from '../failures.ts';
-import { listOf, pageOf } from './list-pages.ts';
+import { listPage, askedPage } from './list-pages.ts';
 import type { StoredAgentEvent } from './objects.ts';
 import { BEGINNING, type AgentCaller, type AgentSessions, type SavedAgents } from './service.ts';
 import type { WorkspaceAccess } from '../workspaces/access.ts';
@@ -20,7 +20,7 @@ export interface SessionRoutesDeps {
   readonly sessions: AgentSessions;
   readonly agents: SavedAgents;
   readonly bodies: BodyDeps;
-  readonly turns: () => Pick<TurnDeps, 'keepaliveMs' | 'onBug'>;
+  readonly turns: () => TurnDeps;
   readonly access: WorkspaceAccess;
   /** Whether the folder of a workspace is there. */
   readonly isThere: (workspace: Workspace) => Promise<boolean>;
@@ -47,10 +47,10 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     jsonResponse(value, ignoredHeader(ignored), call.exchange.signal);
   const emptyList = handle(async (call) => {
     await known(call);
-    pageOf(call.query);
+    askedPage(call.query);
     return json(
       call,
-      listOf<{ id: string }, { id: string }>([], pageOf(call.query), (one) => one),
+      listPage<{ id: string }, { id: string }>([], askedPage(call.query), (one) => one),
     );
   });
   const without = (kind: 'unknown_subagent' | 'unknown_artifact') =>
@@ -116,7 +116,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     'DELETE /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'GET /v1/agents/sessions/:id/traces': emptyList,
     'GET /v1/agents/environments': handle(async (call) => {
-      const page = pageOf(call.query);
+      const page = askedPage(call.query);
       const all = deps.access
         .usableBy(call.caller.keyId)
         .toSorted((one, other) => (one.label < other.label ? -1 : 1));
@@ -126,7 +126,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       const shown = rows === null ? null : await Promise.all(rows.map((one) => environment(one, deps)));
       return json(
         call,
-        listOf(shown, page, (one) => one),
+        listPage(shown, page, (one) => one),
       );
     }),
     'GET /v1/agents/environments/:id': handle(async (call) => {

@@ -12,7 +12,7 @@ import type { AgentObject, AgentSettings } from './objects.ts';
 import { readAgent } from './read-agent.ts';
 import type { AgentCaller, ListPage, SavedAgents, WrittenAgent } from './service.ts';
 import { seconds } from './session-state.ts';
-import { listOf, pageOf } from './list-pages.ts';
+import { listPage, askedPage } from './list-pages.ts';
 
 const extraSchema = z.looseObject({ metadata: metadata.nullish() });
 
@@ -79,9 +79,9 @@ export class StoredAgents implements SavedAgents {
   }
 
   async list({ keyId }: AgentCaller, query: URLSearchParams): Promise<ListPage<AgentObject>> {
-    const page = pageOf(query);
+    const page = askedPage(query);
     const rows = await this.#options.store.list(keyId, { ...page, limit: page.limit + 1 });
-    return listOf(rows, page, show);
+    return listPage(rows, page, show);
   }
 
   async update({ keyId }: AgentCaller, agentId: string, body: unknown): Promise<WrittenAgent> {

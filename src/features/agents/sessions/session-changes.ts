@@ -4,7 +4,7 @@ import { quoted } from '../../../kit/text/display.ts';
 import { agentError } from '../failures.ts';
 import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom, SessionPhase } from '../store/port.ts';
 import { SessionDraft, type DraftRules, type MadeDecision } from './session-draft.ts';
-import type { TurnEnding } from './session-state.ts';
+import type { HowTurnEnded } from './session-state.ts';
 
 export interface ChangeOptions {
   readonly inputKey?: InputKey;
@@ -14,7 +14,7 @@ export interface ChangeOptions {
 /** Called after changes were made, for metrics. */
 export interface ChangeHooks {
   readonly onPhase: (id: string, phase: SessionPhase) => void;
-  readonly onEnded: (status: TurnEnding['status']) => void;
+  readonly onEnded: (status: HowTurnEnded['status']) => void;
   readonly onDecision: (decision: MadeDecision) => void;
 }
 

@@ -30,7 +30,8 @@ import {
   type OpenTurn,
   type SessionSettings,
   type SessionState,
-  type TurnEnding,
+  type AskedCall,
+  type HowTurnEnded,
   type TurnMessage,
   type WaitingCall,
 } from './session-state.ts';
@@ -59,7 +60,7 @@ const MAX_WAITING_MESSAGES = 100;
  */
 export class SessionDraft {
   readonly #rules: DraftRules;
-  readonly #row: Pick<AgentSessionRow, 'id' | 'createdAt'>;
+  readonly #row: AgentSessionRow;
   readonly #now: number;
   readonly #events: SessionEvent[] = [];
   readonly #turns: SessionTurnRow[] = [];
@@ -69,7 +70,7 @@ export class SessionDraft {
   /** The client has begun a turn. */
   #hasBegun = false;
   /** What is counted when the change is made. */
-  readonly ended: TurnEnding['status'][] = [];
+  readonly ended: HowTurnEnded['status'][] = [];
   readonly decisions: MadeDecision[] = [];
   settings: SessionSettings;
   metadata: AgentSessionRow['metadata'];
@@ -210,7 +211,7 @@ export class SessionDraft {
     if (turn === null || turn.isCancelled) return;
     this.#touch();
     if (this.phase === 'running') this.#setTurn({ ...turn, isCancelled: true });
-    else this.end({ status: 'cancelled', error: null, at: this.#now });
+    else this.end({ status: 'cancelled', error: null });
   }
 
   /** The result of a function, or the answer to an approval. */
@@ -348,7 +349,7 @@ export class SessionDraft {
   }
 
   /** The turn ends. Messages that did not reach the model begin the next one, unless the client has cancelled them. */
-  end(ending: Omit<TurnEnding, 'at'> & { readonly at?: number }): void {
+  end(ending: HowTurnEnded): void {
     const { turn } = this.state;
     if (turn === null) return;
     this.#touch();
@@ -373,7 +374,7 @@ export class SessionDraft {
     this.phase = this.state.error === null ? 'idle' : 'failed';
     this.#queuedAt = null;
     this.#deadlineAt = null;
-    this.#emit({ type: `agent.session.${this.phase}`, session: this.session() } as SessionEvent);
+    this.#emit({ type: `agent.session.${this.phase}`, session: this.session() });
     this.#hasEnded = true;
     this.ended.push(ending.status);
     const left = [...(isDropped ? [] : turn.input), ...turn.next];
@@ -482,9 +483,6 @@ export interface OpenStoredItem {
   readonly pos: number;
   readonly index: number | null;
 }
-
-/** A call that the client is asked for. */
-export type AskedCall = Omit<WaitingCall, 'pos' | 'index' | 'askedAt' | 'answer'>;
 
 const functionCall = (
   turnId: string,

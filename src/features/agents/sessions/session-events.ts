@@ -5,7 +5,7 @@ import type { SessionEvent, StoredAgentEvent } from './objects.ts';
 import { showRow } from './session-state.ts';
 
 export interface SessionEventsOptions {
-  readonly sessions: Pick<AgentSessionStore, 'find'>;
+  readonly sessions: AgentSessionStore;
   readonly events: AgentEventStore;
   readonly watch: SessionWatch;
 }
@@ -41,7 +41,7 @@ export const stateEvent = (row: AgentSessionRow): StoredAgentEvent => {
     type: `agent.session.${session.status}`,
     event_id: stateId(row.id, row.nextEvent - 1),
     session,
-  } as StoredAgentEvent;
+  };
 };
 
 export interface EventReading {

@@ -1,7 +1,7 @@
 import type { AgentLease, AgentSessionRow, AgentSessionStore, SeenAgentLease } from '../store/port.ts';
 
 export interface SessionLeasesOptions {
-  readonly store: Pick<AgentSessionStore, 'renew' | 'leases' | 'take'>;
+  readonly store: AgentSessionStore;
   /** The id of this process. */
   readonly instance: string;
   /** Their instances have stopped. */

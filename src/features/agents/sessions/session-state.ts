@@ -63,8 +63,8 @@ export interface TurnMessage {
   readonly content: readonly SessionInputContent[];
 }
 
-/** A call of the model that waits for the client: of a function, or one that needs approval. */
-export interface WaitingCall {
+/** A call of the model that its client is asked for: of a function, or one that needs approval. */
+export interface AskedCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: Json;
@@ -74,6 +74,10 @@ export interface WaitingCall {
   readonly requestId: string | null;
   /** Of its item. */
   readonly itemId: string;
+}
+
+/** One that waits for the client. */
+export interface WaitingCall extends AskedCall {
   readonly pos: number;
   readonly index: number;
   /** Milliseconds. */
@@ -91,10 +95,9 @@ export interface CallAnswer {
 
 export const NEW_STATE: SessionState = { turns: 0, usage: null, error: null, turn: null };
 
-export const readState = ({ state }: Pick<AgentSessionRow, 'state'>): SessionState =>
-  JSON.parse(state) as SessionState;
+export const readState = ({ state }: AgentSessionRow): SessionState => JSON.parse(state) as SessionState;
 
-export const readSettings = ({ settings }: Pick<AgentSessionRow, 'settings'>): SessionSettings =>
+export const readSettings = ({ settings }: AgentSessionRow): SessionSettings =>
   JSON.parse(settings) as SessionSettings;
 
 const STATUSES: Readonly<Record<SessionPhase, SessionStatus>> = {
@@ -129,10 +132,12 @@ export const showUsage = (usage: Usage | null): AgentUsage | null =>
       };
 
 /** What a session is shown from. */
-export interface ShownSession extends Pick<
-  AgentSessionRow,
-  'id' | 'phase' | 'createdAt' | 'lastActiveAt' | 'metadata'
-> {
+export interface ShownSession {
+  readonly id: string;
+  readonly phase: SessionPhase;
+  readonly createdAt: number;
+  readonly lastActiveAt: number;
+  readonly metadata: AgentSessionRow['metadata'];
   readonly settings: SessionSettings;
   readonly state: SessionState;
 }
@@ -172,9 +177,12 @@ export const showRow = (row: AgentSessionRow): SessionObject =>
   showSession({ ...row, settings: readSettings(row), state: readState(row) });
 
 /** How a turn ended. */
-export interface TurnEnding {
+export interface HowTurnEnded {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly error: { readonly code: TurnErrorCode; readonly message: string } | null;
+}
+
+export interface SessionTurnEnd extends HowTurnEnded {
   readonly at: number;
 }
 
@@ -182,7 +190,7 @@ export interface TurnEnding {
 export const showTurn = (
   sessionId: string,
   turn: OpenTurn,
-  at: SessionPhase | TurnEnding,
+  at: SessionPhase | SessionTurnEnd,
 ): SessionTurnObject => {
   const ending = typeof at === 'string' ? null : at;
   return {

@@ -2,7 +2,7 @@ import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import { within } from '../../../kit/async/wait.ts';
 import type { AgentRuns } from '../run/port.ts';
 import type { AgentSessionRow, AgentSessionStore, SessionItemRow } from '../store/port.ts';
-import { RunningTurn, type RunningTurnDeps } from './running-turn.ts';
+import { SessionStep, type SessionStepDeps } from './session-step.ts';
 import type { SessionItem } from './objects.ts';
 import type { SessionChanges } from './session-changes.ts';
 import type { OpenStoredItem } from './session-draft.ts';
@@ -10,7 +10,7 @@ import { SessionLeases } from './session-leases.ts';
 import type { SessionWatch } from './session-watch.ts';
 import { STOPPED_TURN, UNANSWERED_TURN } from './turn-errors.ts';
 
-export interface SessionTurnsOptions extends RunningTurnDeps {
+export interface SessionTurnsOptions extends SessionStepDeps {
   readonly store: AgentSessionStore;
   readonly changes: SessionChanges;
   readonly runs: AgentRuns;
@@ -38,7 +38,7 @@ const NO_LIMIT = 2 ** 31 - 1;
 export class SessionTurns {
   readonly #options: SessionTurnsOptions;
   readonly #leases: SessionLeases;
-  readonly #running = new Map<string, { readonly turn: RunningTurn; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, { readonly turn: SessionStep; readonly ended: Promise<void> }>();
   /** Workspaces in which nothing is started before this time. */
   readonly #busyUntil = new Map<string, number>();
   readonly #stopListening: () => void;
@@ -85,7 +85,7 @@ export class SessionTurns {
   }
 
   /** Ends what waits too long for its client, after this time. */
-  endOverdueIn(ms: number): void {
+  #endOverdueIn(ms: number): void {
     const timer = setTimeout(() => void this.#endOverdue().catch(this.#options.onError), ms);
     timer.unref();
   }
@@ -159,26 +159,27 @@ export class SessionTurns {
   }
 
   #run(row: AgentSessionRow, workspace: Workspace | null): void {
-    const { watch, ambient, onError } = this.#options;
-    const turn = new RunningTurn(row, workspace, this.#options);
+    const { watch } = this.#options;
+    const turn = new SessionStep(row, workspace, this.#options);
     this.#leases.hold(row.id, () => turn.stop('lost'));
     const stopWatching = watch().on(row.id, (what) => {
       if (what === 'status') turn.check();
     });
-    const ended = turn
-      .run()
-      .then(({ outcome, row: last }) => {
-        if (outcome === 'busy') this.#busyUntil.set(row.workspace, ambient.clock.now() + BUSY_MS);
-        if (last?.deadlineAt != null) this.endOverdueIn(last.deadlineAt - ambient.clock.now());
-      })
-      .catch(onError)
-      .finally(() => {
-        stopWatching();
-        this.#leases.drop(row.id);
-        this.#running.delete(row.id);
-        this.schedule();
-      });
+    const ended = this.#ended(turn, row).finally(() => {
+      stopWatching();
+      this.#leases.drop(row.id);
+      this.#running.delete(row.id);
+      this.schedule();
+    });
     this.#running.set(row.id, { turn, ended });
+  }
+
+  async #ended(turn: SessionStep, { workspace }: AgentSessionRow): Promise<void> {
+    const { clock } = this.#options.ambient;
+    const { outcome, row } = await turn.run();
+    if (outcome === 'busy') this.#busyUntil.set(workspace, clock.now() + BUSY_MS);
+    const deadlineAt = row?.deadlineAt ?? null;
+    if (deadlineAt !== null) this.#endOverdueIn(deadlineAt - clock.now());
   }
 
   async #failUnknown({ owner, id }: AgentSessionRow, name: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ResponseChange, Store } from '../../../store/store.ts';
+import type { OnChange, ResponseChange } from '../../../store/store.ts';
 
 /** What the ids of sessions begin with. */
 export const SESSION_PREFIX = 'asess';
@@ -9,9 +9,9 @@ export class SessionWatch {
   readonly #stop: () => void;
 
   /** `onAny` is called when the state of any session may have changed. */
-  constructor(store: Pick<Store, 'watch'>, onAny: () => void) {
-    this.#stop = store.watch((id, what) => {
-      if (id === '*') for (const one of [...this.#listeners.keys()]) this.#tell(one, 'status');
+  constructor(watch: (onChange: OnChange) => () => void, onAny: () => void) {
+    this.#stop = watch((id, what) => {
+      if (id === '*') for (const one of this.#listeners.keys()) this.#tell(one, 'status');
       else this.#tell(id, what);
       if (what === 'status' && (id === '*' || id.startsWith(SESSION_PREFIX))) onAny();
     });
@@ -31,6 +31,6 @@ export class SessionWatch {
   }
 
   #tell(id: string, what: ResponseChange): void {
-    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(what);
+    for (const listener of this.#listeners.get(id) ?? []) listener(what);
   }
 }

@@ -22,7 +22,7 @@ import type {
 import { readAgent } from './read-agent.ts';
 import { readInputEvents, type InputEvent } from './read-events.ts';
 import { readNewSession, readSessionUpdate, refuseApprovalWithout, type NewSession } from './read-session.ts';
-import { listOf, pageOf } from './list-pages.ts';
+import { listPage, askedPage } from './list-pages.ts';
 import { agentOf, unknownAgent } from './saved-agents.ts';
 import {
   BEGINNING,
@@ -165,14 +165,14 @@ export class SessionsService implements AgentSessions {
   }
 
   async list({ keyId }: AgentCaller, query: URLSearchParams): Promise<ListPage<SessionObject>> {
-    const page = pageOf(query);
+    const page = askedPage(query);
     const rows = await this.#options.store.agentSessions.list(keyId, {
       ...page,
       limit: page.limit + 1,
       agentId: query.get('agent_id'),
       metadata: readMetadataFilter(query),
     });
-    return listOf(rows, page, showRow);
+    return listPage(rows, page, showRow);
   }
 
   async update(caller: AgentCaller, sessionId: string, body: unknown): Promise<UpdatedSession> {
@@ -223,9 +223,9 @@ export class SessionsService implements AgentSessions {
   ): Promise<ListPage<SessionTurnObject>> {
     const { changes, store } = this.#options;
     await changes.find(keyId, sessionId);
-    const page = pageOf(query);
+    const page = askedPage(query);
     const rows = await store.agentSessions.turns(keyId, sessionId, { ...page, limit: page.limit + 1 });
-    return listOf(rows, page, ({ body }) => JSON.parse(body) as SessionTurnObject);
+    return listPage(rows, page, ({ body }) => JSON.parse(body) as SessionTurnObject);
   }
 
   async items(
@@ -238,12 +238,12 @@ export class SessionsService implements AgentSessions {
     const { keyId } = caller;
     if (turnId === null) await changes.find(keyId, sessionId);
     else await this.turn(caller, sessionId, turnId);
-    const page = pageOf(query);
+    const page = askedPage(query);
     const rows = await store.agentSessions.items(keyId, sessionId, turnId, {
       ...page,
       limit: page.limit + 1,
     });
-    return listOf(rows, page, ({ body }) => JSON.parse(body ?? 'null') as SessionItem);
+    return listPage(rows, page, ({ body }) => JSON.parse(body ?? 'null') as SessionItem);
   }
 
   async follow(
@@ -351,7 +351,7 @@ const notKept = (): GatewayError =>
   gatewayError('not_streamable', {
     param: 'after',
     message:
-      'The events after this one are not kept any more, or it is none of this session. Read the events without it.',
+      'The events after this one are not kept any more, or it is not an event of this session. Read the events without it.',
   });
 
 async function* withFirst(

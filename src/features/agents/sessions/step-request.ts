@@ -31,7 +31,7 @@ export interface HistoryAsk {
 
 /** What the model gets of a session so far. */
 export const readHistory = async (
-  store: Pick<AgentSessionStore, 'history'>,
+  store: AgentSessionStore,
   { owner, sessionId, used, onChars }: HistoryAsk,
 ): Promise<SessionHistory> => {
   const items: Item[] = [];
@@ -49,7 +49,7 @@ export const readHistory = async (
       onChars(row.raw.length);
       const callId = callIds.get(row.pos);
       if (callId === undefined) for (const item of JSON.parse(row.raw) as readonly Item[]) items.push(item);
-      else approvals.set(callId, { ...row, body: null });
+      else approvals.set(callId, row);
     }
   }
 };
@@ -145,5 +145,6 @@ export const stepApi = (path: string, responses: Api, onEnd: (end: TurnEnded) =>
     for (const events of turns) {
       for await (const event of events) if (event.type === 'turn-ended') onEnd(event);
     }
+    yield* [];
   },
 });

@@ -35,7 +35,7 @@ export interface StepDeps {
   readonly onBug: (error: unknown, requestId: string) => void;
 }
 
-export interface Step {
+export interface AskedStep {
   readonly owner: string;
   readonly sessionId: string;
   readonly turn: OpenTurn;
@@ -62,7 +62,7 @@ const LEFT = new Error('no one reads the run any more');
  * Runs one step of a turn on the path of all requests, so that limits, admission, usage and the request log count it once.
  * Resolves with its end when nothing of it runs any more. Rejects if it could not be prepared.
  */
-export const runStep = async (step: Step, deps: StepDeps): Promise<TurnEnded | null> => {
+export const runStep = async (step: AskedStep, deps: StepDeps): Promise<TurnEnded | null> => {
   const turns = deps.turns();
   const { clock, ids } = turns.ambient;
   const startedAt = clock.now();
@@ -142,7 +142,7 @@ export const runStep = async (step: Step, deps: StepDeps): Promise<TurnEnded | n
 
 /** Runs an agent once, tells the session about all of its events, and passes those of a turn on. */
 class RunRelay {
-  readonly #step: Step;
+  readonly #step: AskedStep;
   readonly #deps: StepDeps;
   readonly #left = new AbortController();
   /** From the start of the run to its last event. */
@@ -150,7 +150,7 @@ class RunRelay {
   /** As the run reported it. */
   end: TurnEnded | null = null;
 
-  constructor(step: Step, deps: StepDeps) {
+  constructor(step: AskedStep, deps: StepDeps) {
     this.#step = step;
     this.#deps = deps;
   }

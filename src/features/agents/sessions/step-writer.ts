@@ -4,8 +4,8 @@ import type { SessionEvent } from './objects.ts';
 import type { StepSink } from './step-items.ts';
 
 export interface StepWriterOptions {
-  readonly store: Pick<AgentSessionStore, 'append'>;
-  readonly row: Pick<AgentSessionRow, 'id' | 'owner'>;
+  readonly store: AgentSessionStore;
+  readonly row: AgentSessionRow;
   readonly instance: string;
   /** The number of the next event. */
   readonly first: number;
@@ -90,7 +90,7 @@ export class StepWriter implements StepSink {
   }
 
   async #write(): Promise<void> {
-    const { store, row, instance, onLost, signal } = this.#options;
+    const { store, row, instance, signal } = this.#options;
     const events = this.#events;
     const rows = this.#rows;
     this.#events = [];

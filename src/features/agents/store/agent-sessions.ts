@@ -8,11 +8,11 @@ import type {
   AgentSessionRow,
   AgentSessionStore,
   InputKey,
+  OwnedSession,
   QueueRoom,
   SeenAgentLease,
   SessionChange,
   SessionRefusal,
-  SessionWrites,
 } from './port.ts';
 import { sessionLists } from './session-lists.ts';
 import {
@@ -43,7 +43,7 @@ const running = async ({ db }: AgentQuery, workspace: string): Promise<number> =
     .where('workspace', '=', workspace)
     .where('lease_by', 'is not', null)
     .executeTakeFirst();
-  return Number(row?.count ?? 0);
+  return row?.count ?? 0;
 };
 
 /** Whether one more turn may wait for the workspace: those that can run at once do not wait. */
@@ -61,7 +61,7 @@ const hasRoom = async (
     .where('expires_at', '>', query.now)
     .executeTakeFirst();
   const free = Math.max(0, runs - (await running(query, workspace)));
-  return Number(row?.count ?? 0) < maxQueued + free;
+  return (row?.count ?? 0) < maxQueued + free;
 };
 
 const create: (
@@ -76,7 +76,7 @@ const create: (
     .where('owner', '=', owner)
     .where('expires_at', '>', now)
     .executeTakeFirst();
-  if (Number(known?.count ?? 0) >= maxSessions) return 'limit';
+  if ((known?.count ?? 0) >= maxSessions) return 'limit';
   if (change.room !== null && !(await hasRoom(query, row.workspace, change.room))) return 'full';
   const stored = await db
     .insertInto('agent_sessions')
@@ -371,10 +371,7 @@ const unlessCorrupt = <Value>(open: () => Value): Value | null => {
   }
 };
 
-const overdue = async (
-  { db, now }: AgentQuery,
-  limit: number,
-): Promise<readonly Pick<AgentSessionRow, 'id' | 'owner'>[]> =>
+const overdue = async ({ db, now }: AgentQuery, limit: number): Promise<readonly OwnedSession[]> =>
   db
     .selectFrom('agent_sessions')
     .select(['id', 'owner'])

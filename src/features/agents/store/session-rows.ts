@@ -118,12 +118,12 @@ const writeItems = async (
       const place = agentPlace(`agent_items.${column}`, owner, `${id}/${item.pos}`);
       return text === null ? null : seal.close(place, text);
     };
-    const shown = { is_shown: item.body === null ? 0 : 1, body: close('body') };
-    const content = { ...shown, chars: item.raw?.length ?? 0, raw: close('raw') };
-    const changed = item.raw === undefined ? shown : content;
+    const shown = { is_shown: item.body == null ? 0 : 1, body: close('body') };
+    const heard = { chars: item.raw?.length ?? 0, raw: close('raw') };
+    const changed = { ...(item.body === undefined ? {} : shown), ...(item.raw === undefined ? {} : heard) };
     await db
       .insertInto('agent_items')
-      .values({ session_id: id, pos: item.pos, id: item.id, turn_id: item.turnId, owner, ...content })
+      .values({ session_id: id, pos: item.pos, id: item.id, turn_id: item.turnId, owner, ...shown, ...heard })
       .onConflict((conflict) => conflict.columns(['session_id', 'pos']).doUpdateSet(changed))
       .execute();
   }

@@ -11,13 +11,14 @@ import { asksApproval } from './read-agent.ts';
 import type { SessionChanges } from './session-changes.ts';
 import { messageOf, type SessionDraft } from './session-draft.ts';
 import { readSettings, readState, type OpenTurn } from './session-state.ts';
-import { StepItems, type OnCommand } from './step-items.ts';
+import type { OnCommand } from './open-items.ts';
+import { StepItems } from './step-items.ts';
 import { readHistory } from './step-request.ts';
 import { runStep, steeringMessage, type StepDeps } from './step-run.ts';
 import { StepWriter } from './step-writer.ts';
 import { INCOMPLETE_TURNS, LONG_TURN, STOPPED_TURN, turnErrorOf, type TurnError } from './turn-errors.ts';
 
-export interface RunningTurnDeps extends StepDeps {
+export interface SessionStepDeps extends StepDeps {
   readonly store: AgentSessionStore;
   readonly changes: SessionChanges;
   readonly ambient: Ambient;
@@ -61,10 +62,10 @@ export interface RanTurn {
 }
 
 /** One step of a turn of a session, on this instance: from its place to its end, or until it waits for its client. */
-export class RunningTurn {
+export class SessionStep {
   readonly #row: AgentSessionRow;
   readonly #workspace: Workspace | null;
-  readonly #deps: RunningTurnDeps;
+  readonly #deps: SessionStepDeps;
   readonly #stop = new AbortController();
   readonly #sent = new Set<string>();
   #run: AgentRun | null = null;
@@ -74,7 +75,7 @@ export class RunningTurn {
   #checking: Promise<void> = Promise.resolve();
   #isChecking = false;
 
-  constructor(row: AgentSessionRow, workspace: Workspace | null, deps: RunningTurnDeps) {
+  constructor(row: AgentSessionRow, workspace: Workspace | null, deps: SessionStepDeps) {
     this.#row = row;
     this.#workspace = workspace;
     this.#deps = deps;
@@ -88,10 +89,13 @@ export class RunningTurn {
   check(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
-    this.#checking = this.#checking.then(async () => {
-      this.#isChecking = false;
-      await this.#readInput().catch(this.#deps.onError);
-    });
+    this.#checking = this.#checkAfter(this.#checking);
+  }
+
+  async #checkAfter(before: Promise<void>): Promise<void> {
+    await before;
+    this.#isChecking = false;
+    await this.#readInput().catch(this.#deps.onError);
   }
 
   /** Never rejects. */
