@@ -265,8 +265,13 @@ export class SessionsService implements AgentSessions {
   async checkModel(keyId: string, model: string, param: string): Promise<void> {
     const { models, gate } = this.#options;
     const names = usableNames(await models.names(), gate.modelFilter(keyId));
+    const { list } = names;
+    const meant = names.resolve(model).model;
+    // A provider may have models of codex that it does not list.
+    const isKnown =
+      names.find(model) !== null || [...list.models, ...list.unlisted].some(({ id }) => id === meant);
     // A backend that lists nothing may have any model.
-    if (names.all.length === 0 || names.find(model) !== null) return;
+    if (isKnown || list.models.length + list.unlisted.length === 0) return;
     throw gatewayError('model_not_found', {
       param,
       message: `The model '${quoted(model)}' does not exist or you do not have access to it.`,
