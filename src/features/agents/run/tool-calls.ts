@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { NO_TRACE, type OpenSpan, type Trace } from '../../../canonical/context/trace.ts';
+import type { OpenSpan, Trace } from '../../../canonical/context/trace.ts';
 import type { HostedCall, Opaque, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import type { ItemCompletedNotification } from '../../../codex/protocol/generated/v2/ItemCompletedNotification.ts';
 import { approvalRequest, mcpCallHead } from '../../../codex/sources/mcp-calls.ts';
@@ -198,7 +198,10 @@ export class RunCalls {
     const { label, emit } = this.#options;
     const shown = call.tool === 'custom' ? new PatchArguments() : new PlainArguments();
     const input = shown.add(call.input) + shown.end();
-    const asked: Opaque = approvalRequest({ label, name: call.name, needsApproval: true }, { ...call, input });
+    const asked: Opaque = approvalRequest(
+      { label, name: call.name, needsApproval: true },
+      { ...call, input },
+    );
     const item = { ...asked, id: asked.id ?? this.#options.ids.mint('mcpr') };
     emit({ type: 'item-started', item });
     emit({ type: 'item-ended', item });
