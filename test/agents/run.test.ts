@@ -246,7 +246,7 @@ describe('a run', () => {
         {
           call({ items }) {
             const last = items.at(-1);
-            const heard = last?.kind === 'tool-output' ? String(last.output) : '';
+            const heard = last?.kind === 'tool-output' ? JSON.stringify(last.output) : '';
             const session = Number(/session ID (\d+)/.exec(heard)?.[1]);
             return functionCall('w1', 'write_stdin', { session_id: session, chars: 'hällo\n' });
           },
