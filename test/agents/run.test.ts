@@ -332,7 +332,7 @@ describe('approvals', () => {
   it('may be needed for one of two calls: the other runs to its end', async () => {
     scene.engine.play([
       runs('c1', 'echo x > unasked'),
-      patches('p1', '*** Begin Patch\n*** Add File: beside.txt\n+x\n*** End Patch\n'),
+      patches('p1', '*** Begin Patch\n*** Add File: next.txt\n+x\n*** End Patch\n'),
     ]);
     const { ended } = await scene.start({
       needsApproval: (tool) => tool === 'exec_command',
@@ -340,7 +340,7 @@ describe('approvals', () => {
     });
     const events = await ended;
     expect(itemsOf(events).map(({ id }) => id)).toEqual(['mcp_c0', 'mcp_p1', 'mcpr_c1']);
-    expect([await hasFile('unasked'), await fileIn('beside.txt')]).toEqual([false, 'x\n']);
+    expect([await hasFile('unasked'), await fileIn('next.txt')]).toEqual([false, 'x\n']);
   });
 
   it('that were given run first, without the model', async () => {
