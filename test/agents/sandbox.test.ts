@@ -292,6 +292,36 @@ describe('the end of a run', () => {
   );
 });
 
+describe('the network of a workspace', () => {
+  afterEach(() => scene.close());
+  const connect = () =>
+    runCommands(scene, {
+      socket: `timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/${scene.model.port}'; echo $?`,
+    });
+
+  it('is everything if it is `all`, also this machine', async () => {
+    scene = await openAgentScene({ workspace: () => ({ network: 'all' }) });
+    expect(outputOf((await connect())['socket'])).toBe('0');
+  });
+
+  it('is the named hosts, and never this machine, not even by name', async () => {
+    scene = await openAgentScene({
+      workspace: () => ({ network: ['127.0.0.1', 'localhost', '*.example.com'] }),
+    });
+    const { port } = scene.model;
+    const heard = await runCommands(scene, {
+      ...{ direct: `curl -sS -m 5 --noproxy '*' http://127.0.0.1:${port}/; echo $?` },
+      ...{ proxied: `curl -sS -m 5 http://127.0.0.1:${port}/; echo $?` },
+      ...{ named: `curl -sS -m 5 http://localhost:${port}/; echo $?` },
+      ...{ other: 'curl -sS -m 5 http://other.example.org/; echo $?' },
+    });
+    expect(outputOf((await connect())['socket'])).toMatch(/[1-9]\d*$/);
+    expect(outputOf(heard['direct'])).toMatch(/[1-9]\d*$/);
+    expect(scene.model.strangers).toEqual([]);
+    expect(heard['other']).toMatch(/block/i);
+  });
+});
+
 describe('workers of agents', () => {
   afterEach(() => scene.close());
 
