@@ -131,14 +131,14 @@ describe('the sandbox of a workspace', () => {
     ]);
     expect({
       file: await read(outside),
-      beside: (await readdir(path.join(scene.root, 'srv'))).toSorted(),
+      next: (await readdir(path.join(scene.root, 'srv'))).toSorted(),
       other: await readdir(other),
       hooks: (await readdir(inside('.git/hooks'))).includes('pre-commit'),
       system: [await read('/etc/bad'), await read('/usr/bad')],
       patches: ['patch', 'patchLink', 'patchOver'].filter((id) => /Success/.test(heard[id] ?? '')),
     }).toEqual({
       file: 'outside',
-      beside: ['other', 'outside.txt', 'shop'],
+      next: ['other', 'outside.txt', 'shop'],
       other: ['secret.txt'],
       hooks: false,
       system: [null, null],

@@ -194,7 +194,7 @@ const COMMON = {
 } as const;
 
 /**
- * Members of `thread/start` for a run without a workspace. codex offers `apply_patch` all the same, as it is a property of
+ * Members of `thread/start` for a run without a workspace. codex still offers `apply_patch`, as it is a property of
  * the model; it changes nothing, and the gateway does not pass it on.
  */
 export const threadWithoutWorkspace = (runFolder: string): Partial<ParamsOf<'thread/start'>> => ({
