@@ -218,6 +218,7 @@ const coreOf = (
   prices: config.prices,
   mcpServers: config.mcpServers,
   workspaces: config.workspaces,
+  secretPaths: config.secretPaths,
   agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,

@@ -8,12 +8,20 @@ import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { EntryReader } from './entry-reader.ts';
 
-/** A folder that no command may see or change. */
+/** A folder that a workspace must neither contain nor lie in. */
 export interface ProtectedFolder {
   /** As messages name it. */
   readonly name: string;
   readonly path: string;
+  /** Further folders of a workspace may be in the same one: commands do not see what is secret in it. */
+  readonly isShared?: true;
 }
+
+export const folderOfConfiguration = (file: string): ProtectedFolder => ({
+  name: 'the folder of the configuration',
+  path: path.dirname(file),
+  isShared: true,
+});
 
 const MAX_ENTRIES = 100;
 const MAX_RUNS = 64;
@@ -183,7 +191,10 @@ export const checkPlaces = (
     if (problem !== null) reader.problem('workspace', problem);
     for (const field of ['read', 'write'] as const) {
       one[field].forEach((folder, index) => {
-        const wrong = placeProblem(realOf(folder), found);
+        const wrong = placeProblem(
+          realOf(folder),
+          found.filter(({ isShared }) => isShared !== true),
+        );
         if (wrong !== null) reader.problem(`${field}[${index}]`, wrong);
       });
     }

@@ -36,7 +36,8 @@ export const MCP_TABLES = {
       after: 'GET /v1/codex/usage',
       access: 'key',
       scopes: ['read'],
-      about: 'The same: whether they work, and the names of their tools. Of a workspace also `path`, `access`, `network` and `runs`.',
+      about:
+        'A summary of these servers and workspaces: whether they work, and the names of their tools; of a workspace also `path`, `access`, `network` and `runs`.',
     },
   },
 } as const satisfies FeatureTables;

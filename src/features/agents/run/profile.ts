@@ -9,7 +9,9 @@ export interface SandboxLayout {
   readonly binary: string;
   /** The folder of the search tool that its instructions name. Null: this build has none. */
   readonly searchFolder: string | null;
-  /** What commands cannot read, whatever else they may. */
+  /** The state folder. The folders of runs lie in it. */
+  readonly stateDir: string;
+  /** What commands cannot read, even if it lies in a folder that they see. */
   readonly secretPaths: readonly string[];
   /** All workspaces: the commands of one cannot read another. */
   readonly workspacePaths: readonly string[];
@@ -35,10 +37,7 @@ export const sandboxProfile = (
   access: Workspace['access'],
   { layout, runFolder }: RunSandbox,
 ): SandboxProfile => {
-  const seen = [...SYSTEM_FOLDERS, ...workspace.read, ...workspace.write];
-  const others = layout.workspacePaths.filter(
-    (other) => other !== workspace.path && seen.some((folder) => lies(other, folder)),
-  );
+  const others = layout.workspacePaths.filter((other) => other !== workspace.path);
   const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
@@ -51,16 +50,28 @@ export const sandboxProfile = (
       ...all(workspace.read, 'read'),
       ...all(workspace.write, isNarrowed ? 'read' : 'write'),
       ':workspace_roots': inside,
-      ...all(others, 'deny'),
-      ...all(layout.secretPaths, 'deny'),
+      ...all(deniedIn([...workspace.read, ...workspace.write], layout, others), 'deny'),
       [runFolder]: 'write',
     },
     network: networkOf(workspace.network),
   };
 };
 
+/**
+ * The sandbox of commands without a thread. They have the settings of the app-server, and so its proxy: with the network
+ * `all` they reach what programs reach through a proxy, and not this machine.
+ */
+export const commandProfile = (
+  workspace: Workspace,
+  access: Workspace['access'],
+  sandbox: RunSandbox,
+): SandboxProfile => ({
+  ...sandboxProfile(workspace, access, sandbox),
+  network: networkOf(workspace.network === 'all' ? ['*'] : workspace.network),
+});
+
 /** What `:minimal` shows. */
-const SYSTEM_FOLDERS = [
+export const SYSTEM_FOLDERS = [
   '/bin',
   '/sbin',
   '/usr',
@@ -70,6 +81,28 @@ const SYSTEM_FOLDERS = [
   '/nix/store',
   '/run/current-system/sw',
 ];
+
+/**
+ * What has to be denied: all else is not there for commands. The binary must be visible, and what lies in a denied folder is
+ * not, unless commands may write to it.
+ */
+const deniedIn = (
+  folders: readonly string[],
+  { binary, stateDir, secretPaths }: SandboxLayout,
+  workspaces: readonly string[],
+): readonly string[] => {
+  const seen = [...SYSTEM_FOLDERS, ...folders];
+  const denied = [...secretPaths, ...workspaces].filter((secret) =>
+    seen.some((folder) => secret !== folder && lies(secret, folder)),
+  );
+  return outermost([stateDir, ...denied]).filter((secret) => !lies(binary, secret));
+};
+
+/** codex cannot hide what lies in a hidden folder. */
+const outermost = (paths: readonly string[]): readonly string[] =>
+  [...new Set(paths)].filter((inner, _, every) =>
+    every.every((outer) => outer === inner || !lies(inner, outer)),
+  );
 
 /** Whether a path is the folder, or lies in it. */
 export const lies = (path: string, folder: string): boolean =>
@@ -82,12 +115,16 @@ const networkOf = (hosts: Workspace['network']): SandboxProfile['network'] => {
   if (hosts === 'all') return { enabled: true };
   // Without any host codex would open the whole network.
   if (hosts === 'none' || hosts.length === 0) return { enabled: false };
-  return { enabled: true, domains: Object.fromEntries(hosts.map((host) => [host, 'allow'])) };
+  return { enabled: true, domains: Object.fromEntries(hosts.map((host) => [host, domainRule(host)])) };
 };
 
+/** codex lets commands reach this machine if it is among the names. Here it never is. */
+const domainRule = (host: string): 'allow' | 'deny' =>
+  /^(?:(?:.*\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?)\.?$/.test(host) ? 'deny' : 'allow';
+
 /** For threads without a workspace, whose tools are off as well. */
-export const emptyProfile = ({ secretPaths }: SandboxLayout): SandboxProfile => ({
-  filesystem: { ':minimal': 'read', ...all(secretPaths, 'deny') },
+export const emptyProfile = (layout: SandboxLayout): SandboxProfile => ({
+  filesystem: { ':minimal': 'read', ...all(deniedIn([], layout, layout.workspacePaths), 'deny') },
   network: { enabled: false },
 });
 
@@ -144,6 +181,8 @@ export const workspaceThread = (
       inherit: 'core',
       set: commandVariables(workspace, sandbox),
     },
+    // The proxy, through which named hosts are reached, would let no host pass.
+    ...(workspace.network === 'all' ? { features: { network_proxy: false } } : {}),
   },
 });
 
@@ -155,7 +194,7 @@ const COMMON = {
 } as const;
 
 /**
- * Members of `thread/start` for a run without a workspace. codex offers `apply_patch` all the same, as it is a property of
+ * Members of `thread/start` for a run without a workspace. codex still offers `apply_patch`, as it is a property of
  * the model; it changes nothing, and the gateway does not pass it on.
  */
 export const threadWithoutWorkspace = (runFolder: string): Partial<ParamsOf<'thread/start'>> => ({

@@ -34,7 +34,7 @@ const toolsOf = (workspace: Workspace, lastError: string | null): McpToolList =>
 /** What happened to the folder since the start, as the end of a sentence; null: nothing. */
 const folderTrouble = async ({ path }: Workspace): Promise<string | null> => {
   try {
-    return (await stat(path)).isDirectory() ? null : 'is no folder any more';
+    return (await stat(path)).isDirectory() ? null : 'is not a folder any more';
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' ? 'does not exist any more' : `cannot be read (${String(code)})`;
