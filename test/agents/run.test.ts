@@ -447,6 +447,17 @@ describe('the end of a run', () => {
     expect(await processesWith('in time')).toEqual([]);
   });
 
+  it('may be the silence of a command', async () => {
+    scene.engine.play([runs('c1', 'sleep 600 # silent', { yield_time_ms: 30_000 })]);
+    const { ended } = await scene.start({ workspace: { ...scene.workspace, callSeconds: 1 } });
+    const events = await ended;
+    expect(outcomeOf(events)).toEqual({ kind: 'incomplete', reason: 'max_run_seconds' });
+    expect(itemsOf(events)).toMatchObject([
+      { raw: { status: 'failed', error: { message: 'The call wrote nothing for 1 s.' } } },
+    ]);
+    expect(await processesWith('# silent')).toEqual([]);
+  });
+
   it('is the abort of its signal: nothing runs after it', async () => {
     const stop = new AbortController();
     scene.engine.play([runs('c1', 'touch aborted; sleep 600 # aborted', { yield_time_ms: 30_000 })]);
@@ -574,6 +585,24 @@ describe('a message of the user', () => {
     ]);
     expect(events.filter(({ type }) => type === 'steered')).toHaveLength(1);
     expect(outcomeOf(events)).toEqual({ kind: 'completed' });
+  });
+
+  it('may have images, and nothing else', async () => {
+    scene.engine.play([runs('c1', 'touch sees; until [ -e seen ]; do sleep 0.05; done')]);
+    const { run, ended, events } = await scene.start();
+    await until(() => hasFile('sees'));
+    const image = { kind: 'image', url: `data:image/png;base64,${DOT}` } as const;
+    const texts = { kind: 'text', text: 'Like this:' } as const;
+    const messages: readonly Message[] = [
+      { kind: 'message', role: 'user', parts: [texts, image] },
+      { kind: 'message', role: 'user', parts: [image] },
+    ];
+    for (const message of messages) expect(await run.steer(message)).toBe(true);
+    await write('seen');
+    await ended;
+    const heard = scene.engine.requests[1]?.items.slice(-2);
+    expect(heard).toEqual(messages);
+    expect(events.filter(({ type }) => type === 'steered')).toHaveLength(2);
   });
 
   it('does not interrupt a command that the same answer has begun', async () => {

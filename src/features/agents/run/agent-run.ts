@@ -421,7 +421,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       case 'item-ended': {
         const item = answer.withCallId(event.item);
         const kind = answer.kinds.get(item.id);
-        answer.items.push(item);
+        if (kind !== 'drop') answer.items.push(item);
         answer.open.add({ ...event, item });
         if (kind === 'client') this.#emit({ ...event, item });
         if (item.kind !== 'tool-call' || item.status === 'incomplete') return;
@@ -525,7 +525,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       this.#finish(outcome === null ? LOST : { outcome });
       return;
     }
-    this.#finish({ outcome: TOO_LONG, why: `The call was silent for ${this.#callMs / 1000} seconds.` });
+    this.#finish({ outcome: TOO_LONG, why: `The call wrote nothing for ${this.#callMs / 1000} s.` });
   }
 
   /** How the run ends if codex does not ask the model again; null: the model has not answered. */
