@@ -1,6 +1,7 @@
 import type { Item, Message, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import { isMessage, isReasoning, wordsOf } from '../../../canonical/request/item.ts';
 import { released, type FunctionTool, type Tool } from '../../../canonical/request/tool.ts';
+import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { append } from '../../../kit/collections/lists.ts';
@@ -24,7 +25,7 @@ type Asked = Pick<AgentRunRequest, 'request' | 'tools' | 'workspace' | 'access'>
 export class StrangeRequest extends Error {}
 
 /**
- * What the model has read and written. codex brings what stands before the conversation and the outputs of its tools; all
+ * What the model has read and written. codex brings the items before the conversation and the outputs of its tools; all
  * else is kept here, because codex keeps neither the client's items nor the model's answers as they were.
  */
 export class RunConversation {
@@ -78,7 +79,7 @@ export class RunConversation {
       } else if (isMessage(item) && item.role !== 'assistant') {
         const ours = item.role === 'user' ? this.#takeExpected(item) : null;
         if (ours !== null) steered.push(ours);
-        added.push(ours ?? item);
+        added.push(...(ours === null ? fromCodex(item, this.#asked.workspace) : [ours]));
       }
     }
     append(this.#since, added);
@@ -109,7 +110,7 @@ export class RunConversation {
     }
     const at = items.findIndex((item) => item.id === PLACEHOLDER_ID);
     if (at === -1) throw new StrangeRequest('codex has lost the conversation');
-    this.#before = items.slice(0, at).map(withoutId);
+    this.#before = items.slice(0, at).flatMap((item) => fromCodex(item, this.#asked.workspace));
     return items.slice(at + 1);
   }
 
@@ -120,10 +121,30 @@ export class RunConversation {
   }
 }
 
-const withoutId = (item: Item): Item => {
+const ENVIRONMENT = '<environment_context>';
+
+/**
+ * An item of codex itself, the same for every run of the workspace, so that the prompt cache holds: without its id, and
+ * without the folders of the run and of this server. Without a workspace the model has no environment.
+ */
+const fromCodex = (item: Item, workspace: Workspace | null): readonly Item[] => {
   const { id: _, ...rest } = item;
-  return rest as Item;
+  if (!isMessage(rest) || !wordsOf(rest, 'text').startsWith(ENVIRONMENT)) return [rest];
+  if (workspace === null) return [];
+  const parts = rest.parts.map((part) =>
+    part.kind === 'text' ? { ...part, text: withoutOwnPaths(part.text, workspace) } : part,
+  );
+  return [{ ...rest, parts }];
 };
+
+const ENTRY = /<entry [^>]*><path>([^<]*)<\/path><\/entry>/g;
+
+const withoutOwnPaths = (text: string, { path, read, write }: Workspace): string =>
+  text.replaceAll(ENTRY, (entry, shown: string) => {
+    const named = shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+    const isKnown = [path, ...read, ...write].some((one) => named === one || named.startsWith(`${one}/`));
+    return isKnown ? entry : '';
+  });
 
 const charsOf = (item: Item): number => {
   if (item.kind === 'message') return wordsOf(item, 'text').length;

@@ -1,5 +1,5 @@
 import type { Core } from '../../../compose/feature.ts';
-import { createAgentRuns } from './agent-run.ts';
+import { createAgentRuns } from './agent-runs.ts';
 import { openAgentGateway } from './gateway.ts';
 import type { AgentRuns } from './port.ts';
 import { openAgentWorkers, type AgentWorkersOptions } from './workers.ts';
