@@ -11,6 +11,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   command,
   folderOf,
+  hasSandbox,
+  NEEDS_SANDBOX,
   openAgentScene,
   openPlace,
   patch,
@@ -42,7 +44,7 @@ const processesNaming = async (text: string): Promise<readonly string[]> => {
   return pids.filter((_, index) => named[index]);
 };
 
-describe('the sandbox of a workspace', () => {
+describe.skipIf(!hasSandbox)('the sandbox of a workspace', NEEDS_SANDBOX, () => {
   let outside: string;
   let other: string;
   const ports: number[] = [];
@@ -209,7 +211,7 @@ describe('the sandbox of a workspace', () => {
   });
 });
 
-describe('the end of a run', () => {
+describe.skipIf(!hasSandbox)('the end of a run', NEEDS_SANDBOX, () => {
   beforeAll(async () => {
     scene = await openAgentScene();
   });
@@ -231,6 +233,7 @@ describe('the end of a run', () => {
     ['in another session', 'setsid sleep 300 & touch begun; sleep 300'],
     ['that ignores signals', 'trap "" HUP TERM INT; nohup sleep 300 & touch begun; sleep 300'],
     ['whose parents have ended', '(setsid sh -c "sleep 300 & sleep 0.1" &) ; touch begun; sleep 300'],
+    ['without any variable', 'touch begun; (env -i setsid sleep 271828 &) ; exec env -i sleep 271828'],
     [
       'of many that start each other',
       'for i in $(seq 60); do (sleep 300 & sleep 300) & done; touch begun; wait',
@@ -240,7 +243,7 @@ describe('the end of a run', () => {
     expect(await processesNaming(folder)).not.toEqual([]);
     await place.close(agent);
     expect({
-      processes: await processesNaming(folder),
+      processes: [...(await processesNaming(folder)), ...(await processesNaming('271828'))],
       folders: (await readdir(path.join(scene.stateDir, 'run'))).filter((name) => name.startsWith(folder)),
       workspace: (await readdir(scene.workspace.path)).filter((name) => name !== 'begun'),
       status: await agent.ended,
@@ -292,7 +295,7 @@ describe('the end of a run', () => {
   );
 });
 
-describe('the network of a workspace', () => {
+describe.skipIf(!hasSandbox)('the network of a workspace', NEEDS_SANDBOX, () => {
   afterEach(() => scene.close());
   const connect = () =>
     runCommands(scene, {
@@ -310,10 +313,10 @@ describe('the network of a workspace', () => {
     });
     const { port } = scene.model;
     const heard = await runCommands(scene, {
-      ...{ direct: `curl -sS -m 5 --noproxy '*' http://127.0.0.1:${port}/; echo $?` },
-      ...{ proxied: `curl -sS -m 5 http://127.0.0.1:${port}/; echo $?` },
-      ...{ named: `curl -sS -m 5 http://localhost:${port}/; echo $?` },
-      ...{ other: 'curl -sS -m 5 http://other.example.org/; echo $?' },
+      direct: `curl -sS -m 5 --noproxy '*' http://127.0.0.1:${port}/; echo $?`,
+      proxied: `curl -sS -m 5 http://127.0.0.1:${port}/; echo $?`,
+      named: `curl -sS -m 5 http://localhost:${port}/; echo $?`,
+      other: 'curl -sS -m 5 http://other.example.org/; echo $?',
     });
     expect(outputOf((await connect())['socket'])).toMatch(/[1-9]\d*$/);
     expect(outputOf(heard['direct'])).toMatch(/[1-9]\d*$/);
@@ -322,7 +325,7 @@ describe('the network of a workspace', () => {
   });
 });
 
-describe('workers of agents', () => {
+describe.skipIf(!hasSandbox)('workers of agents', NEEDS_SANDBOX, () => {
   afterEach(() => scene.close());
 
   it('do not obey the settings of a workspace, and start nothing for it', async () => {

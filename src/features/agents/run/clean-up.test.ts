@@ -69,9 +69,9 @@ const isLinux = process.platform === 'linux';
 it.skipIf(!isLinux)('kills processes that name the folder, and no others', NEEDS_LINUX, async () => {
   const since = await processTime();
   const start = (name: string, where: 'argument' | 'variable') =>
-    spawn('sh', ['-c', 'sleep 300; :', ...(where === 'argument' ? [name] : [])], {
+    spawn('sh', ['-c', 'read line', ...(where === 'argument' ? [name] : [])], {
       env: { PATH: process.env['PATH'], ...(where === 'variable' ? { HOME: `/state/run/${name}` } : {}) },
-      stdio: 'ignore',
+      stdio: ['pipe', 'ignore', 'ignore'],
     });
   const ours = [start('agent-00000000000000aa', 'argument'), start('agent-00000000000000aa', 'variable')];
   const other = start('agent-00000000000000bb', 'variable');

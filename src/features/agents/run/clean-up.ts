@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AppServer } from '../../../codex/app-server.ts';
@@ -155,7 +155,8 @@ const isNamed = async (pid: number, name: string): Promise<boolean> => {
   return false;
 };
 
+/** By its user: the owner of its files in /proc is root if it protects its memory, as the first process of a sandbox does. */
 const isOurs = async (pid: number): Promise<boolean> => {
-  const found = await stat(`/proc/${pid}`).catch(() => null);
-  return found?.uid === process.getuid?.();
+  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+  return Number(/^Uid:\s*(\d+)/m.exec(status)?.[1]) === process.getuid?.();
 };
