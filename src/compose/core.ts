@@ -200,6 +200,7 @@ const coreOf = (
   store,
   models: { names: () => active().models.names() },
   listMcpTools: () => active().backend.listMcpTools(),
+  engine: () => active().engine,
   login: {
     homes,
     overriddenBy: overridesLogin(config),
@@ -222,9 +223,11 @@ const coreOf = (
   agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
+    backgroundQueueMs: config.load.backgroundQueueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,
     uploadIdleMs: config.http.uploadIdleTimeoutMs,
   },
+  appServers: config.worker,
   onRefused: (reason) => metrics.refused.inc({ reason }),
   proxies: createTrustedProxies(config.http.trustedProxies),
   cors: createCors(config.http.corsAllowedOrigins),
@@ -270,7 +273,7 @@ const turnDeps = (
     metrics,
     isAdmin: offers.isAdmin,
     observers: [turnMetrics(metrics), backendWatch],
-    engine: active.engine,
+    engine: offers.aroundEngine(active.engine),
     models: active.models,
     tokens: threads.tokenizer,
     formats: threads.formats,

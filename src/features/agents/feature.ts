@@ -3,6 +3,7 @@ import { deployment } from '../../config/setting-row.ts';
 import { wholeNumber } from '../../config/value.ts';
 import { counter, gauge, histogram } from '../../observe/metric-row.ts';
 import { AGENT_FAILURES } from './failures.ts';
+import { AGENT_STORE } from './store/agent-store.ts';
 
 /** Seconds of a run, and of a wait for a person. */
 const LONG_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
@@ -82,5 +83,6 @@ export const AGENT_TABLES = {
 
 /** Agents: codex works in workspaces with its own tools. */
 export const agents = feature('agents', AGENT_TABLES, {
+  store: AGENT_STORE,
   open: async (...args) => (await import('./open.ts')).openAgents(...args),
 });

@@ -1,4 +1,4 @@
-import type { Item, Message, Produced, ToolOutput } from '../../../canonical/request/item.ts';
+import type { Item, Message, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import { isMessage, isReasoning, wordsOf } from '../../../canonical/request/item.ts';
 import { released, type FunctionTool, type Tool } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
@@ -24,7 +24,7 @@ type Asked = Pick<AgentRunRequest, 'request' | 'tools' | 'workspace' | 'access'>
 export class StrangeRequest extends Error {}
 
 /**
- * What the model has read and written. codex brings what stands before the conversation and the outputs of its tools; all
+ * What the model has read and written. codex brings the items before the conversation and the outputs of its tools; all
  * else is kept here, because codex keeps neither the client's items nor the model's answers as they were.
  */
 export class RunConversation {
@@ -58,6 +58,11 @@ export class RunConversation {
   answered(items: readonly Produced[]): void {
     const complete = items.filter((item) => !('status' in item) || item.status !== 'incomplete');
     append(this.#since, complete.slice(0, complete.findLastIndex((item) => !isReasoning(item)) + 1));
+  }
+
+  /** A call gets no output of codex: the model hears this. */
+  unanswered({ tool, callId }: ToolCall, output: string): void {
+    this.#since.push({ kind: 'tool-output', tool, callId, output });
   }
 
   /** Reads a model request of codex. */
@@ -117,7 +122,7 @@ export class RunConversation {
 
 const withoutId = (item: Item): Item => {
   const { id: _, ...rest } = item;
-  return rest as Item;
+  return rest;
 };
 
 const charsOf = (item: Item): number => {
