@@ -181,7 +181,7 @@ export const openAgentScene = async (
     maxRssMb: 4096,
     maxHomeMb: 4096,
     maxThreads: 500,
-    logger: { debug() {}, info() {}, warn: trouble, error: trouble },
+    logger: { trace() {}, debug() {}, info() {}, warn: trouble, error: trouble, fatal: trouble },
     ...more.options,
   });
   return {
