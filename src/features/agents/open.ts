@@ -16,7 +16,6 @@ export const openAgents = async (
   const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
   const agents = await openRuns(core, {
     size: settings.agentCount,
-    secretPaths: [],
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
   });

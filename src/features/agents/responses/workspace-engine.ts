@@ -324,7 +324,7 @@ async function* eventsOf(
   const left = new AbortController();
   const tools = listedToolsEvents(ambient.ids.mint('mcpl'), label, use.tools);
   let preface = history.listed.has(label) ? [] : tools;
-  const requestIds = new RequestIds(ambient.ids);
+  const requestIds = new RequestIds(label, ambient.ids);
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
@@ -342,7 +342,7 @@ async function* eventsOf(
       if (event.type === 'turn-ended') onSettled?.();
       else yield* preface;
       preface = [];
-      if (event.type === 'item-ended' && isApprovalRequest(event.item)) onApproval(label, 'asked');
+      if (event.type === 'item-ended' && isRequestOf(label, event.item)) onApproval(label, 'asked');
       yield requestIds.rename(event);
     }
   } finally {
@@ -354,22 +354,24 @@ async function* eventsOf(
 /** One for all, because an abort without a reason creates an error with a stack. */
 const LEFT = new DOMException('the client of the run has left', 'AbortError');
 
-const isApprovalRequest = (item: Produced): boolean =>
-  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request';
+const isRequestOf = (label: string, item: Produced): boolean =>
+  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request' && item.raw['server_label'] === label;
 
 /** Some backends number their calls: an approval must not be taken for that of another conversation. */
 class RequestIds {
+  readonly #label: string;
   readonly #ids: IdSource;
   readonly #renamed = new Map<string, string>();
 
-  constructor(ids: IdSource) {
+  constructor(label: string, ids: IdSource) {
+    this.#label = label;
     this.#ids = ids;
   }
 
   rename(event: TurnEvent): TurnEvent {
     if (event.type !== 'item-started' && event.type !== 'item-ended') return event;
     const { item } = event;
-    if (!isApprovalRequest(item) || isRandomId(item.id)) return event;
+    if (!isRequestOf(this.#label, item) || isRandomId(item.id)) return event;
     const id = this.#renamed.get(item.id) ?? this.#ids.mint('mcpr');
     this.#renamed.set(item.id, id);
     return { ...event, item: { ...item, id } };

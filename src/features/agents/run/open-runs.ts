@@ -10,13 +10,13 @@ export interface OpenRuns {
   close(): Promise<void>;
 }
 
-export interface OpenRunsOptions extends Pick<AgentWorkersOptions, 'size' | 'secretPaths' | 'onLeftovers'> {
+export interface OpenRunsOptions extends Pick<AgentWorkersOptions, 'size' | 'onLeftovers'> {
   readonly onRefused: Parameters<typeof createAgentRuns>[0]['onRefused'];
 }
 
 /** Opens what runs agents: their app-servers, and the gateway that answers the model requests of these. */
 export const openRuns = async (
-  { ambient, appServers, login, logger, stateDir, workspaces }: Core,
+  { ambient, appServers, login, logger, secretPaths, stateDir, workspaces }: Core,
   { onRefused, ...options }: OpenRunsOptions,
 ): Promise<OpenRuns> => {
   const onBug = (err: unknown): void => logger.error({ err }, 'a run failed unexpectedly');
@@ -26,6 +26,7 @@ export const openRuns = async (
     ...appServers,
     homes: login.homes,
     stateDir,
+    secretPaths,
     workspaces,
     gatewayUrl: gateway.url,
     logger,
