@@ -254,7 +254,7 @@ describe('a workspace', () => {
 });
 
 describe('a workspace with other tools', () => {
-  it('stands beside an MCP server, whose calls the model sees in the same conversation', async () => {
+  it('is used together with an MCP server, whose calls the model sees in the same conversation', async () => {
     const adds: ScriptStep = {
       call: { name: 'add', namespace: 'mcp__adder', arguments: { a: 2, b: 3 }, callId: 'call_add' },
     };

@@ -25,7 +25,7 @@ export const openAgents = async (
       aroundEngine: (engine) =>
         withWorkspaces(engine, {
           workspaces,
-          access,
+          usableBy: (keyId) => access.usableBy(keyId),
           servers: mcpServers.map(({ label }) => label),
           runs: agents.runs,
           approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,

@@ -66,7 +66,7 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
   const ambient = fixedAmbient();
   const engine = withWorkspaces(inner, {
     workspaces: ALL,
-    access: { usableBy: (keyId) => (keyId === 'caller' ? ALL : []) },
+    usableBy: (keyId) => (keyId === 'caller' ? ALL : []),
     servers: ['tickets'],
     runs,
     approvals: approvalsInMemory(ambient.clock),

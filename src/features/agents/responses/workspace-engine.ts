@@ -28,7 +28,6 @@ import {
   type AgentRuns,
 } from '../run/port.ts';
 import type { AgentApprovalStore } from '../store/port.ts';
-import type { WorkspaceAccess } from '../workspaces/access.ts';
 import {
   codexHistory,
   type ApprovedCodexCall,
@@ -42,7 +41,8 @@ export type ApprovalDecision = 'asked' | 'approved' | 'declined';
 export interface WorkspaceEngineDeps {
   /** All of them. */
   readonly workspaces: readonly Workspace[];
-  readonly access: Pick<WorkspaceAccess, 'usableBy'>;
+  /** Those that a key may use. */
+  readonly usableBy: (keyId: string) => readonly Workspace[];
   /** The labels of the MCP servers of the deployment. */
   readonly servers: readonly string[];
   readonly runs: AgentRuns;
@@ -64,7 +64,7 @@ export const withWorkspaces = (engine: Engine, deps: WorkspaceEngineDeps): Engin
 });
 
 const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEngineDeps): Plan => {
-  const usable = deps.access.usableBy(context.caller.keyId);
+  const usable = deps.usableBy(context.caller.keyId);
   const sorted = sortWorkspaces(request, usable);
   const isRun = sorted.use !== null && !asksForCompaction(request) && request.isReview !== true;
   const use = isRun ? sorted.use : null;

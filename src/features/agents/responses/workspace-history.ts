@@ -25,12 +25,10 @@ export interface CodexHistory {
   readonly refused: readonly Rejection[];
 }
 
-type Labels = Pick<ReadonlySet<string>, 'has'>;
-
 export interface LabelOwners {
-  readonly workspaces: Labels;
+  readonly workspaces: ReadonlySet<string>;
   /** Of MCP servers, whose items are not translated here. */
-  readonly servers: Labels;
+  readonly servers: ReadonlySet<string>;
   /** Whether a workspace is among the tools: then an approval of an unknown call can only be about it. */
   readonly isUsed: boolean;
 }

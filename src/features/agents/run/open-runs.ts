@@ -1,8 +1,9 @@
 import type { Core } from '../../../compose/feature.ts';
+import type { AskedFor } from '../../../codex/protocol/server-requests.ts';
 import { createAgentRuns } from './agent-run.ts';
 import { openAgentGateway } from './gateway.ts';
 import type { AgentRuns } from './port.ts';
-import { openAgentWorkers, type AgentWorkersOptions } from './workers.ts';
+import { openAgentWorkers } from './workers.ts';
 
 export interface OpenRuns {
   readonly runs: AgentRuns;
@@ -10,8 +11,13 @@ export interface OpenRuns {
   close(): Promise<void>;
 }
 
-export interface OpenRunsOptions extends Pick<AgentWorkersOptions, 'size' | 'onLeftovers'> {
-  readonly onRefused: Parameters<typeof createAgentRuns>[0]['onRefused'];
+export interface OpenRunsOptions {
+  /** Number of app-servers. */
+  readonly size: number;
+  /** Called with the number of processes that a clean-up had to kill. */
+  readonly onLeftovers: (count: number) => void;
+  /** Called when codex asked for more than its sandbox gives. */
+  readonly onRefused: (what: AskedFor) => void;
 }
 
 /** Opens what runs agents: their app-servers, and the gateway that answers the model requests of these. */
