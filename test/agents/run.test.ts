@@ -438,20 +438,35 @@ describe('a message of the user', () => {
     expect(await run.steer(user('Late.'))).toBe(false);
   });
 
-  it('is answered if it comes while the model writes its last words', async () => {
-    const go = Promise.withResolvers<void>();
-    scene.engine.play([{ say: 'nearly' }, { wait: go.promise }], [{ say: 'really done' }]);
+  it('interrupts what the model writes', async () => {
+    scene.engine.play([{ say: 'nearly' }, { wait: new Promise(() => {}) }], [{ say: 'really done' }]);
     const { run, ended, events } = await scene.start();
     await until(() => events.some(({ type }) => type === 'item-ended'));
-    const said = run.steer(user('One more.'));
-    expect(await said).toBe(true);
-    go.resolve();
+    expect(await run.steer(user('One more.'))).toBe(true);
     await ended;
     expect(scene.engine.requests.map((request) => shapeOf(request).slice(2))).toEqual([
       ['user'],
       ['user', 'assistant', 'user'],
     ]);
     expect(events.filter(({ type }) => type === 'steered')).toHaveLength(1);
+    expect(outcomeOf(events)).toEqual({ kind: 'completed' });
+  });
+
+  it('does not interrupt a command that the same answer has begun', async () => {
+    scene.engine.play(
+      [runs('c1', 'touch goes; until [ -e gone ]; do sleep 0.05; done; echo hi'), { wait: new Promise(() => {}) }],
+      [{ say: 'ok' }],
+    );
+    const { run, ended, events } = await scene.start();
+    await until(() => hasFile('goes'));
+    expect(await run.steer(user('Hurry.'))).toBe(true);
+    await write('gone');
+    await ended;
+    expect(scene.engine.requests.map((request) => shapeOf(request).slice(2))).toEqual([
+      ['user'],
+      ['user', 'call exec_command', 'output', 'user'],
+    ]);
+    expect(outputsOf(events)['c1']).toMatch(/Output:\nhi\n$/);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { TurnContext } from '../../../canonical/context/turn-context.ts';
+import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { Outcome, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../../canonical/events/usage.ts';
 import { failure, failureOf, GatewayError, gatewayError } from '../../../canonical/failure/failure.ts';
@@ -142,6 +143,7 @@ type RunEnd =
   | { readonly outcome: Outcome; readonly why?: string }
   | { readonly error: unknown; readonly why?: string };
 
+const GIVEN_UP = 'The model was interrupted.';
 const NOT_FINISHED = 'The run ended before the call had finished.';
 const LOST: RunEnd = {
   outcome: { kind: 'failed', failure: failure('worker_lost') },
@@ -196,6 +198,8 @@ class Run implements AgentRun, GatewayRun {
   #unwatch = (): void => {};
   #unexpect = (): void => {};
   #isAnswering = false;
+  /** Settled when the newest answer has ended. */
+  #answering: Promise<void> = Promise.resolve();
   #isAccepted = false;
   #approved: readonly ApprovedToolCall[];
   /** Calls of the last answer that wait for approval. */
@@ -205,6 +209,8 @@ class Run implements AgentRun, GatewayRun {
   #requests = 0;
   #usage: Usage | null = null;
   #lastUsage: Usage | null = null;
+  /** What the model is writing. */
+  #current: AnswerItems | null = null;
   /** How the last answer of the model has ended. */
   #answered: Outcome | null = null;
   /** Set when the model is not asked again: the run ends when the calls that run have ended. */
@@ -297,7 +303,7 @@ class Run implements AgentRun, GatewayRun {
     const input = toUserInput(message);
     const [threadId, expectedTurnId] = [this.#threadId, this.#turnId];
     if (input === null || threadId === null || expectedTurnId === null) return false;
-    if (this.#isOver || this.#stop !== null) return false;
+    if (this.#isOver || this.#stop !== null || this.#current?.waitsForClient === true) return false;
     // codex may bring the message with a model request before it answers.
     this.#conversation.expect(message);
     try {
@@ -309,8 +315,7 @@ class Run implements AgentRun, GatewayRun {
   }
 
   answer(asked: TurnRequest, left: AbortSignal): AsyncIterable<TurnEvent> | null {
-    if (this.#isOver || this.#isAnswering || asked.model !== this.#asked.request.model) return null;
-    this.#isAnswering = true;
+    if (this.#isOver || asked.model !== this.#asked.request.model) return null;
     return this.#answer(asked, left);
   }
 
@@ -320,11 +325,16 @@ class Run implements AgentRun, GatewayRun {
   }
 
   async *#answer(asked: TurnRequest, left: AbortSignal): AsyncGenerator<TurnEvent> {
-    this.#idle.hold();
-    let isComplete = false;
+    const before = this.#answering;
+    const done = Promise.withResolvers<void>();
+    this.#answering = done.promise;
+    // codex asks again at once when it has given up an answer.
+    await before;
     try {
+      this.#over.signal.throwIfAborted();
+      this.#isAnswering = true;
+      this.#idle.hold();
       yield* this.#respond(asked, firstAborted(this.#over.signal, left));
-      isComplete = true;
     } catch (error) {
       if (!this.#isOver && !left.aborted) {
         if (!(error instanceof GatewayError)) this.#parts.onBug(error);
@@ -332,9 +342,41 @@ class Run implements AgentRun, GatewayRun {
       }
       throw error;
     } finally {
+      // codex may ask again, or disconnect, as soon as it has read the end.
       this.#isAnswering = false;
-      if (!isComplete) this.#finish(LOST);
-      else if (!this.#isOver) this.#idle.allow(this.#calls.isEmpty ? CODEX_MS : this.#callMs);
+      if (!this.#isOver) {
+        this.#abandon();
+        this.#idle.allow(this.#calls.isEmpty ? CODEX_MS : this.#callMs);
+      }
+      done.resolve();
+    }
+    yield this.#end({ kind: 'completed' });
+  }
+
+  /** codex gives up an answer when a message of the user is added meanwhile, and asks again. */
+  #abandon(): void {
+    const answer = this.#current;
+    if (answer === null) return;
+    this.#current = null;
+    this.#answered = null;
+    this.#lastUsage = null;
+    this.#endOpen(answer);
+    this.#conversation.answered(answer.items);
+    this.#waitFor(answer);
+  }
+
+  /** The model is not asked again before its calls were answered. */
+  #waitFor(answer: AnswerItems): void {
+    if (answer.waitsForClient) this.#stop ??= { kind: 'tool-calls' };
+    else if (this.#waiting.length > 0 || answer.waitsForApproval) this.#stop ??= { kind: 'completed' };
+  }
+
+  /** Ends what the model has begun and not finished. */
+  #endOpen(answer = this.#current): void {
+    for (const { item } of answer?.open.endOpen('incomplete', { isCut: true }) ?? []) {
+      const kind = answer?.kinds.get(item.id);
+      if (kind === 'client') this.#emit({ type: 'item-ended', item });
+      else if (kind === 'run') this.#calls.fail(answer?.callIds.get(item.id) ?? '', GIVEN_UP);
     }
   }
 
@@ -345,6 +387,8 @@ class Run implements AgentRun, GatewayRun {
     await this.#calls.reported(outputs);
     signal.throwIfAborted();
     for (const output of outputs) this.#calls.end(output);
+    // codex has given them up with the answer that they were in.
+    for (const call of this.#calls.failAll(GIVEN_UP)) this.#conversation.unanswered(call, GIVEN_UP);
     for (const message of steered) this.#emit({ type: 'steered', message });
     const approved = this.#approved;
     this.#approved = [];
@@ -354,7 +398,6 @@ class Run implements AgentRun, GatewayRun {
         this.#stop ??= { kind: 'incomplete', reason: 'max_model_requests' };
       if (this.#stop === null) yield* this.#askModel(asked, chars, signal);
     }
-    yield this.#end({ kind: 'completed' });
   }
 
   *#runApproved(approved: readonly ApprovedToolCall[]): Generator<TurnEvent> {
@@ -388,12 +431,14 @@ class Run implements AgentRun, GatewayRun {
     if (refused !== undefined)
       throw gatewayError(refused.kind, { message: `The model request was refused: ${refused.why}.` });
     const answer = new AnswerItems(new CallableTools(allTools(request), request.toolChoice));
+    this.#current = answer;
     this.#requests += 1;
     this.#ids.nextAnswer();
     for await (const received of plan.run(signal)) {
       signal.throwIfAborted();
       const event = this.#ids.rename(received);
       if (event.type === 'turn-ended') {
+        this.#current = null;
         this.#modelEnded(event, answer);
         return;
       }
@@ -414,13 +459,14 @@ class Run implements AgentRun, GatewayRun {
         if (item.kind !== 'tool-call') answer.report(item);
         const kind = item.kind === 'tool-call' ? this.#kindOf(item) : 'client';
         answer.kinds.set(item.id, kind);
+        answer.open.add({ ...event, item });
         if (item.kind !== 'tool-call') this.#emit(event);
         else if (kind === 'client') this.#emit({ ...event, item });
         else if (kind === 'run') this.#calls.begin(item, null);
-        if (item.kind === 'tool-call' && kind === 'client') answer.waitsForClient = true;
         return;
       }
       case 'item-delta': {
+        answer.open.add(event);
         const kind = answer.kinds.get(event.itemId);
         if (kind === 'client') this.#emit(event);
         else if (kind === 'run') this.#calls.write(answer.callIds.get(event.itemId) ?? '', event.delta);
@@ -433,8 +479,10 @@ class Run implements AgentRun, GatewayRun {
         const item = answer.withCallId(event.item);
         const kind = answer.kinds.get(item.id);
         answer.items.push(item);
+        answer.open.add({ ...event, item });
         if (kind === 'client') this.#emit({ ...event, item });
         if (item.kind !== 'tool-call' || item.status === 'incomplete') return;
+        if (kind === 'client') answer.waitsForClient = true;
         if (kind === 'ask') this.#waiting.push(item);
         if (kind !== 'run') return;
         this.#calls.ready(item);
@@ -476,8 +524,7 @@ class Run implements AgentRun, GatewayRun {
     this.#conversation.answered(answer.items);
     this.#answered = outcome;
     if (outcome.kind === 'incomplete') this.#stop ??= outcome;
-    if (answer.waitsForClient) this.#stop ??= { kind: 'tool-calls' };
-    else if (this.#waiting.length > 0 || answer.waitsForApproval) this.#stop ??= { kind: 'completed' };
+    this.#waitFor(answer);
   }
 
   /** The first request of a run was reserved before it started. */
@@ -586,7 +633,9 @@ class Run implements AgentRun, GatewayRun {
     const isCalm = 'outcome' in end && this.#calls.isEmpty && !this.#isAnswering;
     await this.#place.close(thread, isCalm ? 'ended' : 'cut');
     this.#unwatch();
+    this.#endOpen();
     this.#calls.failAll(end.why ?? NOT_FINISHED);
+    this.#calls.stop();
     this.#parts.onEnd();
     if ('error' in end) {
       this.events.fail(end.error);
@@ -600,6 +649,8 @@ class Run implements AgentRun, GatewayRun {
 
 /** The items of one answer of the model. */
 class AnswerItems {
+  /** Of all items, so that those that are open can be ended. */
+  readonly open = new Accumulator();
   readonly items: Produced[] = [];
   /** By item id. Items that are no calls are for the client. */
   readonly kinds = new Map<string, CallKind>();

@@ -1,4 +1,4 @@
-import type { Item, Message, Produced, ToolOutput } from '../../../canonical/request/item.ts';
+import type { Item, Message, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import { isMessage, isReasoning, wordsOf } from '../../../canonical/request/item.ts';
 import { released, type FunctionTool, type Tool } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
@@ -58,6 +58,11 @@ export class RunConversation {
   answered(items: readonly Produced[]): void {
     const complete = items.filter((item) => !('status' in item) || item.status !== 'incomplete');
     append(this.#since, complete.slice(0, complete.findLastIndex((item) => !isReasoning(item)) + 1));
+  }
+
+  /** A call gets no output of codex: the model hears this. */
+  unanswered({ tool, callId }: ToolCall, output: string): void {
+    this.#since.push({ kind: 'tool-output', tool, callId, output });
   }
 
   /** Reads a model request of codex. */

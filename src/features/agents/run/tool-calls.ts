@@ -170,15 +170,26 @@ export class RunCalls {
     return text.length;
   }
 
-  /** The run ends: no call gets an output any more. */
-  failAll(message: string): void {
-    for (const open of [...this.#open.values()]) {
-      this.#finishArguments(open);
-      this.#live.end(open.call.callId, null);
-      open.span.end({ status: 'failed' });
-      const error = { type: 'mcp_protocol_error', code: -32_603, message };
-      this.#close(open, { status: 'failed', output: null, error });
-    }
+  /** Ends all calls that are open: they get no output any more. Returns them. */
+  failAll(message: string): readonly ToolCall[] {
+    const calls = [...this.#open.values()].map(({ call }) => call);
+    for (const { callId } of calls) this.fail(callId, message);
+    return calls;
+  }
+
+  /** Ends a call that gets no output. */
+  fail(callId: string, message: string): void {
+    const open = this.#open.get(callId);
+    if (open === undefined) return;
+    this.#finishArguments(open);
+    this.#live.end(callId, null);
+    open.span.end({ status: 'failed' });
+    const error = { type: 'mcp_protocol_error', code: -32_603, message };
+    this.#close(open, { status: 'failed', output: null, error });
+  }
+
+  /** Nothing is shown any more. */
+  stop(): void {
     this.#live.stop();
   }
 
