@@ -1,7 +1,9 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
+import type { Ambient } from '../../kit/ambient.ts';
 import type { AGENT_TABLES } from './feature.ts';
 import { approvalsInMemory } from './responses/used-approvals.ts';
 import { withWorkspaces } from './responses/workspace-engine.ts';
+import type { RunCounters } from './run/counted-runs.ts';
 import { openRuns } from './run/open-runs.ts';
 import { agentStoreOf } from './store/agent-store.ts';
 import { openWorkspaceAccess } from './workspaces/access.ts';
@@ -18,6 +20,7 @@ export const openAgents = async (
     size: settings.agentCount,
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
+    ...runCounters(metrics, ambient),
   });
   return {
     offers: {
@@ -37,5 +40,24 @@ export const openAgents = async (
     },
     drain: (timeoutMs) => agents.drain(timeoutMs),
     close: () => agents.close(),
+  };
+};
+
+const runCounters = (metrics: Own<typeof AGENT_TABLES>['metrics'], { clock }: Ambient): RunCounters => {
+  const active = new Map<string, number>();
+  const change = (workspace: string, by: number): void => {
+    const now = (active.get(workspace) ?? 0) + by;
+    active.set(workspace, now);
+    metrics.workspaceRunsActive.set({ workspace }, now);
+  };
+  return {
+    clock,
+    onStart: (workspace) => change(workspace, 1),
+    onEnd(workspace, outcome, seconds) {
+      change(workspace, -1);
+      metrics.workspaceRuns.inc({ workspace, outcome });
+      metrics.workspaceRunSeconds.observe(seconds);
+    },
+    onCall: (workspace, tool, outcome) => metrics.workspaceCalls.inc({ workspace, tool, outcome }),
   };
 };

@@ -387,6 +387,12 @@ describe('an approved call', () => {
     expect(runs.started).toHaveLength(1);
   });
 
+  it('is counted if it is declined', async () => {
+    const { run, decisions } = setUp();
+    await run({ items: [user, request(), approved('call_1', false)] });
+    expect(decisions).toEqual(['web declined']);
+  });
+
   it('is counted when it is asked for', async () => {
     const { run, decisions } = setUp(() => [
       ACCEPTED,

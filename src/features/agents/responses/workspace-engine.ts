@@ -30,6 +30,7 @@ import {
 import type { AgentApprovalStore } from '../store/port.ts';
 import {
   codexHistory,
+  declinedIn,
   type ApprovedCodexCall,
   type CodexHistory,
   type LabelOwners,
@@ -97,7 +98,12 @@ const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEng
     ],
   };
   if (use === null) return plan;
-  const run = runIn({ use, history, ignored }, { request: asked, context }, engine, deps);
+  const run = runIn(
+    { use, history, ignored, declined: declinedIn(request.items, use.workspace.label) },
+    { request: asked, context },
+    engine,
+    deps,
+  );
   return endWithinBudget.wrap(() => ({ ...plan, run }), deps.ambient)(request, context);
 };
 
@@ -174,6 +180,8 @@ const knowing = (
 
 interface PlannedUse {
   readonly use: WorkspaceUse;
+  /** How many calls the request declines. */
+  readonly declined: number;
   readonly history: CodexHistory;
   readonly ignored: readonly Path[];
 }
@@ -316,7 +324,7 @@ interface EventsHow {
 /** The events of the run for clients of models, with the list of tools before them. */
 async function* eventsOf(
   begin: (signal: AbortSignal) => Promise<AgentRun>,
-  { use, history, ignored }: PlannedUse,
+  { use, history, ignored, declined }: PlannedUse,
   { ambient, onApproval }: WorkspaceEngineDeps,
   { signal, onSettled, onAccepted }: EventsHow,
 ): AsyncGenerator<TurnEvent> {
@@ -328,6 +336,7 @@ async function* eventsOf(
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
+    for (let nth = 0; nth < declined; nth += 1) onApproval(label, 'declined');
     events = run.events[Symbol.asyncIterator]();
     for (let step = await events.next(); step.done !== true; step = await events.next()) {
       const event = step.value;

@@ -1,6 +1,7 @@
 import type { Core } from '../../../compose/feature.ts';
 import type { AskedFor } from '../../../codex/protocol/server-requests.ts';
 import { createAgentRuns } from './agent-run.ts';
+import { countedRuns, type RunCounters } from './counted-runs.ts';
 import { openAgentGateway } from './gateway.ts';
 import type { AgentRuns } from './port.ts';
 import { openAgentWorkers } from './workers.ts';
@@ -11,7 +12,7 @@ export interface OpenRuns {
   close(): Promise<void>;
 }
 
-export interface OpenRunsOptions {
+export interface OpenRunsOptions extends RunCounters {
   /** Number of app-servers. */
   readonly size: number;
   /** Called with the number of processes that a clean-up had to kill. */
@@ -23,13 +24,14 @@ export interface OpenRunsOptions {
 /** Opens what runs agents: their app-servers, and the gateway that answers the model requests of these. */
 export const openRuns = async (
   { ambient, appServers, login, logger, secretPaths, stateDir, workspaces }: Core,
-  { onRefused, ...options }: OpenRunsOptions,
+  { onRefused, onLeftovers, size, ...counters }: OpenRunsOptions,
 ): Promise<OpenRuns> => {
   const onBug = (err: unknown): void => logger.error({ err }, 'a run failed unexpectedly');
   const gateway = await openAgentGateway({ ambient, onBug });
   const workers = await openAgentWorkers({
-    ...options,
     ...appServers,
+    size,
+    onLeftovers,
     homes: login.homes,
     stateDir,
     secretPaths,
@@ -38,7 +40,7 @@ export const openRuns = async (
     logger,
   });
   return {
-    runs: createAgentRuns({ workers, gateway, ambient, onRefused, onBug }),
+    runs: countedRuns(createAgentRuns({ workers, gateway, ambient, onRefused, onBug }), counters),
     drain: (timeoutMs) => workers.drain(timeoutMs),
     async close() {
       await workers.drain(0);
