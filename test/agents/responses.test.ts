@@ -622,3 +622,28 @@ describe('a client that speaks while the model works', () => {
     socket.ws.close();
   });
 });
+
+it('counts runs, calls and approvals', async () => {
+  proxy.use(inTurn(says([command('echo a')]), hello));
+  await ask({ tools: [workspace('docs', { require_approval: 'never' })] });
+  proxy.use(says([command('echo a', 'call_m1Qd8f2kJ3mZ1xV7')]));
+  const first = await ask({ tools: [workspace('docs')] });
+  proxy.use(hello);
+  const input = [approve('mcpr_call_m1Qd8f2kJ3mZ1xV7', { approve: false })];
+  await ask({ previous_response_id: first.id, input, tools: [workspace('docs')] });
+  const metrics = await (await proxy.get('/metrics')).text();
+  const ofDocs = metrics.split('\n').filter((line) => line.includes('workspace="docs"'));
+  expect(ofDocs.filter((line) => !line.startsWith('proxy_workspace_runs_total'))).toEqual(
+    expect.arrayContaining([
+      'proxy_workspace_runs_active{workspace="docs"} 0',
+      'proxy_workspace_approvals_total{workspace="docs",decision="asked"} 1',
+      'proxy_workspace_approvals_total{workspace="docs",decision="declined"} 1',
+      expect.stringMatching(
+        /^proxy_workspace_calls_total\{workspace="docs",tool="exec_command",outcome="completed"\} \d/,
+      ),
+    ]),
+  );
+  expect(ofDocs.join('\n')).toMatch(
+    /proxy_workspace_runs_total\{workspace="docs",outcome="completed"\} [3-9]/,
+  );
+});
