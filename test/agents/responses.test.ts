@@ -19,6 +19,7 @@ import { objectsIn, sentBody, sentItems } from '../conformance/responses-sent.ts
 import { openSocket, responseOf } from '../support/client-socket.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 
@@ -33,8 +34,9 @@ await writeFile(path.join(docs, 'hello.txt'), 'hello\n');
 
 const web = await startHttpMcp();
 afterAll(() => web.close());
+const files = mcpFiles();
 const { proxy, client } = await openChecked(hello, {
-  PROXY_MCP_CONFIG: mcpFiles().write({
+  PROXY_MCP_CONFIG: files.write({
     adder: { url: web.url },
     shop: { workspace: shop, require_approval: 'never' },
     docs: { workspace: docs, access: 'read' },
@@ -621,6 +623,31 @@ describe('a client that speaks while the model works', () => {
     ]);
     socket.ws.close();
   });
+});
+
+it('works without the relay, where codex reserves the names of its tools', async () => {
+  const folderOfPlain = await folder('plain');
+  const plain = await startProxy(
+    inTurn(
+      says([{ call: { name: 'tool_exec_command', arguments: { cmd: 'echo a' }, callId: 'call_1' } }]),
+      says([{ call: { name: 'apply_patch', arguments: { input: PATCH }, callId: 'call_2' } }]),
+      hello,
+    ),
+    {
+      PROXY_WIRE: 'off',
+      PROXY_MCP_CONFIG: files.write({ shop: { workspace: folderOfPlain, require_approval: 'never' } }),
+    },
+  );
+  try {
+    expect(called((await askBy(plain.openai, {})).output)).toMatchObject([
+      { name: 'exec_command', output: expect.stringContaining('Output:\na\n') },
+      { name: 'apply_patch', arguments: JSON.stringify({ patch: PATCH }) },
+    ]);
+    expect(await readFile(path.join(folderOfPlain, 'a.txt'), 'utf8')).toBe('"héllo"\n');
+  } finally {
+    await plain.close();
+    await rm(folderOfPlain, { recursive: true, force: true });
+  }
 });
 
 it('counts runs, calls and approvals', async () => {
