@@ -22,6 +22,10 @@ import {
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 import { until } from '../support/until.ts';
 
+/** An image of one pixel. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 let scene: RunsScene;
 beforeAll(async () => {
   scene = await openRunsScene({ runs: 2 });
@@ -85,7 +89,9 @@ describe('a run', () => {
     ]);
     const heard = second?.items.at(-1);
     const output = heard?.kind === 'tool-output' ? heard.output : null;
-    expect(output).toMatch(/^Chunk ID: \w+\nWall time: .*\nProcess exited with code 7\n.*\nOutput:\nhéllo\n$/);
+    expect(output).toMatch(
+      /^Chunk ID: \w+\nWall time: .*\nProcess exited with code 7\n.*\nOutput:\nhéllo\n$/,
+    );
     expect(itemsOf(events)).toEqual([
       expect.objectContaining({ kind: 'message', parts: [{ kind: 'text', text: 'Look.' }] }),
       {
@@ -158,13 +164,18 @@ describe('a run', () => {
         patches('p1', patch),
         { call: functionCall('u1', 'update_plan', { plan: [{ step: 'a', status: 'pending' }] }) },
       ],
-      [runs('a', 'touch one; while [ ! -e two ]; do sleep 0.05; done; echo a'), runs('b', 'touch two; echo b')],
+      [
+        runs('a', 'touch one; while [ ! -e two ]; do sleep 0.05; done; echo a'),
+        runs('b', 'touch two; echo b'),
+      ],
       [patches('p2', '*** Begin Patch\n*** Add File: ../out.txt\n+x\n*** End Patch\n')],
     );
     const { ended } = await scene.start();
     const events = await ended;
     expect(await fileIn('é.txt')).toBe('a "b"\n');
-    const written = itemsOf(events).flatMap((item) => (item.kind === 'hosted-call' ? [item.raw['arguments']] : []));
+    const written = itemsOf(events).flatMap((item) =>
+      item.kind === 'hosted-call' ? [item.raw['arguments']] : [],
+    );
     expect(written[0]).toBe(JSON.stringify({ patch }));
     const deltas = events.flatMap((event) =>
       event.type === 'item-delta' && event.itemId === 'mcp_p1' ? [event.delta] : [],
@@ -228,6 +239,43 @@ describe('a run', () => {
     expect(String(outputsOf(events)['c1']).length).toBeLessThan(100_000);
   });
 
+  it('writes to a program that runs, and ends it with the run', async () => {
+    scene.engine.play(
+      [runs('c1', 'cat; echo over # program', { tty: true, yield_time_ms: 500 })],
+      [
+        {
+          call({ items }) {
+            const last = items.at(-1);
+            const heard = last?.kind === 'tool-output' ? JSON.stringify(last.output) : '';
+            const session = Number(/session ID (\d+)/.exec(heard)?.[1]);
+            return functionCall('w1', 'write_stdin', { session_id: session, chars: 'hällo\n' });
+          },
+        },
+      ],
+    );
+    const { ended } = await scene.start();
+    const outputs = outputsOf(await ended);
+    expect(outputs).toEqual({
+      c1: expect.stringMatching(/Process running with session ID \d+/),
+      w1: expect.stringContaining('hällo'),
+    });
+    expect(await processesWith('# program')).toEqual([]);
+  });
+
+  it('shows images to the model, and what it was shown to the client', async () => {
+    await writeFile(path.join(scene.workspace.path, 'dot.png'), Buffer.from(DOT, 'base64'));
+    scene.engine.play([
+      { call: functionCall('v1', 'view_image', { path: path.join(scene.workspace.path, 'dot.png') }) },
+    ]);
+    const { ended } = await scene.start();
+    const shown: unknown = JSON.parse(String(outputsOf(await ended)['v1']));
+    const heard = scene.engine.requests[1]?.items.at(-1);
+    expect(heard).toMatchObject({ kind: 'tool-output', output: [{ kind: 'image' }] });
+    expect(shown).toEqual([
+      expect.objectContaining({ type: 'input_image', image_url: expect.stringMatching(/^data:image\/png/) }),
+    ]);
+  });
+
   it('ends with calls of the client when the other calls have ended', async () => {
     scene.engine.play([
       { call: functionCall('f1', 'weather', { city: 'Bern' }) },
@@ -268,7 +316,9 @@ describe('approvals', () => {
           type: 'mcp_approval_request',
           server_label: 'shop',
           name: 'apply_patch',
-          arguments: JSON.stringify({ patch: '*** Begin Patch\n*** Add File: asked.txt\n+x\n*** End Patch\n' }),
+          arguments: JSON.stringify({
+            patch: '*** Begin Patch\n*** Add File: asked.txt\n+x\n*** End Patch\n',
+          }),
         },
       },
     ]);
@@ -277,6 +327,20 @@ describe('approvals', () => {
       false,
       1,
     ]);
+  });
+
+  it('may be needed for one of two calls: the other runs to its end', async () => {
+    scene.engine.play([
+      runs('c1', 'echo x > unasked'),
+      patches('p1', '*** Begin Patch\n*** Add File: next.txt\n+x\n*** End Patch\n'),
+    ]);
+    const { ended } = await scene.start({
+      needsApproval: (tool) => tool === 'exec_command',
+      approved: [{ requestId: 'mcpr_c0', call: functionCall('c0', 'exec_command', { cmd: 'echo 0' }) }],
+    });
+    const events = await ended;
+    expect(itemsOf(events).map(({ id }) => id)).toEqual(['mcp_c0', 'mcp_p1', 'mcpr_c1']);
+    expect([await hasFile('unasked'), await fileIn('next.txt')]).toEqual([false, 'x\n']);
   });
 
   it('that were given run first, without the model', async () => {
@@ -386,6 +450,30 @@ describe('the end of a run', () => {
     expect(scene.engine.requests).toHaveLength(1);
   });
 
+  it('comes when its reader leaves', async () => {
+    scene.engine.play([runs('c1', 'touch read; sleep 600 # unread', { yield_time_ms: 30_000 })]);
+    const run = await scene.runs.start(
+      {
+        workspace: scene.workspace,
+        access: 'write',
+        request: turnRequest(),
+        context: turnContext(),
+        engine: scene.engine,
+        tools: null,
+        needsApproval: () => false,
+        approved: [],
+        maxCalls: null,
+      },
+      new AbortController().signal,
+    );
+    for await (const event of run.events) {
+      if (event.type !== 'tool-progress') continue;
+      await until(() => hasFile('read'));
+      break;
+    }
+    expect([await processesWith('# unread'), scene.runs.free(scene.workspace)]).toEqual([[], 2]);
+  });
+
   it('may come at any moment of the start', async () => {
     for (const ms of [0, 20, 60, 120, 200, 300]) {
       const stop = new AbortController();
@@ -421,7 +509,10 @@ describe('the end of a run', () => {
 
 describe('a message of the user', () => {
   it('reaches the model with its next request, while a command runs', async () => {
-    scene.engine.play([runs('c1', 'touch waits; until [ -e steered ]; do sleep 0.05; done')], [{ say: 'ok' }]);
+    scene.engine.play(
+      [runs('c1', 'touch waits; until [ -e steered ]; do sleep 0.05; done')],
+      [{ say: 'ok' }],
+    );
     const { run, ended, events } = await scene.start();
     await until(() => hasFile('waits'));
     expect(await run.steer(user('Hurry.'))).toBe(true);
@@ -454,7 +545,10 @@ describe('a message of the user', () => {
 
   it('does not interrupt a command that the same answer has begun', async () => {
     scene.engine.play(
-      [runs('c1', 'touch goes; until [ -e gone ]; do sleep 0.05; done; echo hi'), { wait: new Promise(() => {}) }],
+      [
+        runs('c1', 'touch goes; until [ -e gone ]; do sleep 0.05; done; echo hi'),
+        { wait: new Promise(() => {}) },
+      ],
       [{ say: 'ok' }],
     );
     const { run, ended, events } = await scene.start();

@@ -1,6 +1,6 @@
 import type { Core } from '../../../compose/feature.ts';
 import type { AskedFor } from '../../../codex/protocol/server-requests.ts';
-import { createAgentRuns } from './agent-run.ts';
+import { createAgentRuns } from './agent-runs.ts';
 import { countedRuns, type RunCounters } from './counted-runs.ts';
 import { openAgentGateway } from './gateway.ts';
 import type { AgentRuns } from './port.ts';
