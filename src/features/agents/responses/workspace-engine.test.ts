@@ -379,6 +379,13 @@ describe('an approved call', () => {
     expect(await codeOf(run({ items: third }))).toBe('no error');
   });
 
+  it('is used up if its run was ended while it started', async () => {
+    const { run, runs } = setUp();
+    runs.refusal = gatewayError('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('approval_already_used');
+  });
+
   it('is not run again by a turn that is run again', async () => {
     const { plan, runs } = setUp();
     const planned = plan({ items });

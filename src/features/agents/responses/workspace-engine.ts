@@ -291,6 +291,7 @@ class Approvals {
     const { approvals, keepApprovalsMs, ambient, onApproval } = this.#deps;
     const owner = this.#context.caller.keyId;
     const used: string[] = [];
+    let mayHaveRun = false;
     try {
       for (const call of this.#calls) {
         const id = storedId(call);
@@ -298,16 +299,22 @@ class Approvals {
         if (!isFirst) throw agentError('approval_already_used', { path: { item: call.place } });
         used.push(id);
       }
+      mayHaveRun = this.#calls.length > 0;
       const run = await start();
-      this.#isUsed = this.#calls.length > 0;
       for (const { label } of this.#calls) onApproval(label, 'approved');
       return run;
     } catch (error) {
-      await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
+      mayHaveRun &&= !(error instanceof GatewayError && NOT_BEGUN.has(error.failure.code));
+      if (!mayHaveRun) await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
       throw error;
+    } finally {
+      this.#isUsed = mayHaveRun;
     }
   }
 }
+
+/** With these failures no call has run. A run that was ended while it started may have begun with its calls. */
+const NOT_BEGUN = new Set<string>([BUSY, 'worker_unavailable', 'mcp_server_unavailable', 'shutting_down']);
 
 /** Clients write these ids. */
 const MAX_ID_CHARS = 128;
