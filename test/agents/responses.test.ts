@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -29,7 +29,8 @@ const folder = async (name: string): Promise<string> =>
   realpath(await mkdtemp(path.join(tmpdir(), `workspace-${name}-`)));
 const shop = await folder('shop');
 const docs = await folder('docs');
-afterAll(() => Promise.all([shop, docs].map((one) => rm(one, { recursive: true, force: true }))));
+const gone = await folder('gone');
+afterAll(() => Promise.all([shop, docs, gone].map((one) => rm(one, { recursive: true, force: true }))));
 await writeFile(path.join(docs, 'hello.txt'), 'hello\n');
 
 const web = await startHttpMcp();
@@ -40,6 +41,7 @@ const { proxy, client } = await openChecked(hello, {
     adder: { url: web.url },
     shop: { workspace: shop, require_approval: 'never' },
     docs: { workspace: docs, access: 'read' },
+    gone: { workspace: gone },
   }),
 });
 
@@ -323,7 +325,7 @@ describe('a workspace with other tools', () => {
 describe('a request for a workspace', () => {
   it.each<[string, readonly Tool[], string, RegExp]>([
     ['two workspaces', [workspace(), workspace('docs')], 'tools[1]', /only one workspace/],
-    ['an unknown label', [workspace('shpo')], 'tools[0]', /configured are 'adder', 'shop', 'docs'/],
+    ['an unknown label', [workspace('shpo')], 'tools[0]', /configured are 'adder', 'shop', 'docs', 'gone'/],
     ['a wrong filter', [workspace('shop', { allowed_tools: ['bash'] })], 'tools[0]', /names 'bash'/],
   ])('is refused with %s', async (_, tools, param, message) => {
     const before = proxy.model.requests.length;
@@ -334,6 +336,23 @@ describe('a request for a workspace', () => {
       message: expect.stringMatching(message),
     });
     expect(proxy.model.requests.length).toBe(before);
+  });
+
+  it('is a 424 if the folder is gone, and uses up no approval', async () => {
+    proxy.use(says([command('echo a', 'call_g1Qd8f2kJ3mZ1xV7')]));
+    const tools = [workspace('gone')];
+    const first = await ask({ tools });
+    await rm(gone, { recursive: true });
+    const input = [approve('mcpr_call_g1Qd8f2kJ3mZ1xV7')];
+    const again = () => ask({ previous_response_id: first.id, input, tools });
+    await expect(again()).rejects.toMatchObject({
+      status: 424,
+      code: 'mcp_server_unavailable',
+      message: expect.stringContaining("'gone'"),
+    });
+    await mkdir(gone);
+    proxy.use(hello);
+    expect(outputOf(await again())).toContain('Output:\na\n');
   });
 
   it('has an empty address, as from the AI SDK', async () => {
