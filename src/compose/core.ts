@@ -217,6 +217,8 @@ const coreOf = (
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   mcpServers: config.mcpServers,
+  workspaces: config.workspaces,
+  agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,

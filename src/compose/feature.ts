@@ -1,7 +1,10 @@
 import type { FeatureFailures } from '../canonical/failure/failure.ts';
 import type { McpServer } from '../canonical/mcp/mcp-server.ts';
+import type { McpToolList } from '../canonical/mcp/mcp-tools.ts';
+import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { AgentLimits } from '../config/agent-limits.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
 import type { ListedMcp, McpAccess } from '../engine/mcp/mcp-tools.ts';
@@ -79,6 +82,10 @@ export interface Core {
   readonly prices: ModelPrices;
   /** The MCP servers of the deployment, from its file or the config file. */
   readonly mcpServers: readonly McpServer[];
+  /** The folders in which codex may work, from the same place. */
+  readonly workspaces: readonly Workspace[];
+  /** Of sessions of agents, from the config file. */
+  readonly agentLimits: AgentLimits;
   /** Limits the bodies of requests. */
   readonly bodies: BodyDeps;
   /** Of the bodies of all requests. */
@@ -124,6 +131,14 @@ export interface Core {
   listMcpTools(): Promise<readonly ListedMcp[]>;
 }
 
+/** A workspace among the MCP servers of a list. */
+export interface ListedWorkspace {
+  readonly workspace: Workspace;
+  readonly list: McpToolList;
+  /** The runs that work in it now. */
+  readonly active: number;
+}
+
 /** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
 export interface Offers {
   /** Finds the sender of a request. */
@@ -136,6 +151,10 @@ export interface Offers {
   readonly keyName: (keyId: string) => string | null;
   /** The limits of a key and what it has used of them, as the API shows them. */
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
+  /** The workspaces that a key may use, as patterns of their names. Those of the configuration may use all. */
+  readonly workspacesOf: (keyId: string) => readonly string[] | 'all';
+  /** The workspaces that a key may use, for lists of MCP servers. */
+  readonly listWorkspaces: (keyId: string) => Promise<readonly ListedWorkspace[]>;
   /** What requests refer to and leave behind. */
   readonly states: TurnStates;
   /** Responses that run without their clients; null: there are none. */

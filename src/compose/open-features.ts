@@ -113,6 +113,8 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   isAdmin: () => true,
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),
+  workspacesOf: () => 'all',
+  listWorkspaces: () => Promise.resolve([]),
   captures: NO_CAPTURES,
   mcp: NO_MCP,
   hasConsole: false,

@@ -87,6 +87,11 @@ export const FAILURES = {
     'No running response has this id.',
     'steering a response that is unknown, has ended, or belongs to another key',
   ),
+  not_streamable: row(
+    400,
+    'This response cannot be streamed.',
+    'streaming a stored response that was not created with `background: true` or `stream: true`, or whose events are not kept any more; `code` is `invalid_request_error`. Or events of a session that are not kept any more',
+  ),
   unknown_item: row(
     404,
     'This item was not found.',

@@ -44,7 +44,7 @@ export const KEY_TABLES = {
       access: 'key',
       scopes: ['admin'],
       about:
-        'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
+        'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `workspaces`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
     },
     'GET /v1/codex/keys/:id': { access: 'key', scopes: ['read'], about: 'One of them.' },
     'GET /v1/codex/keys/:id/limits': {

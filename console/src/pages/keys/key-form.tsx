@@ -85,6 +85,12 @@ export const KeyForm = ({ title, action, first, onSave, onClose }: KeyFormProps)
           value={draft.models}
           onInput={(models) => set({ models })}
         />
+        <LinesField
+          label="Allowed workspaces"
+          hint="One in each line; * matches anything. Empty: none. A key with one can run any program in it."
+          value={draft.workspaces}
+          onInput={(workspaces) => set({ workspaces })}
+        />
         <Field label="Highest reasoning effort">
           {(control) => (
             <select
