@@ -200,6 +200,7 @@ const coreOf = (
   store,
   models: { names: () => active().models.names() },
   listMcpTools: () => active().backend.listMcpTools(),
+  engine: () => active().engine,
   login: {
     homes,
     overriddenBy: overridesLogin(config),
@@ -221,6 +222,7 @@ const coreOf = (
   agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
+    backgroundQueueMs: config.load.backgroundQueueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,
     uploadIdleMs: config.http.uploadIdleTimeoutMs,
   },
@@ -268,7 +270,7 @@ const turnDeps = (
     metrics,
     isAdmin: offers.isAdmin,
     observers: [turnMetrics(metrics), backendWatch],
-    engine: active.engine,
+    engine: offers.aroundEngine(active.engine),
     models: active.models,
     tokens: threads.tokenizer,
     formats: threads.formats,

@@ -7,6 +7,7 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { AgentLimits } from '../config/agent-limits.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { ListedMcp, McpAccess } from '../engine/mcp/mcp-tools.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
@@ -93,6 +94,8 @@ export interface Core {
   readonly waits: {
     /** How long a request waits for a place. */
     readonly queueMs: number;
+    /** The same, if its client does not wait for it. */
+    readonly backgroundQueueMs: number;
     /** How long a provider may send nothing. */
     readonly idleMs: number;
     /** How long a client may send nothing of a body or a message. */
@@ -123,6 +126,8 @@ export interface Core {
   };
   /** What runs turns. Throws until all features are open, as the next ones do. */
   turns(): TurnDeps;
+  /** What answers one model request: the engine without `aroundEngine`. */
+  engine(): Engine;
   /** The requests that are being answered. */
   exchanges(): Exchanges;
   /** Tells all features about a request. */
@@ -163,6 +168,8 @@ export interface Offers {
   readonly captures: CaptureFiles;
   /** How turns reach MCP servers. */
   readonly mcp: McpAccess;
+  /** The engine that runs turns, around the one that answers model requests. */
+  readonly aroundEngine: (engine: Engine) => Engine;
   readonly hasConsole: boolean;
   /** Whether the answer to a request is never shared with pages of other origins. */
   readonly isPrivate: (http: Request) => boolean;

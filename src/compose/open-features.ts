@@ -117,6 +117,7 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   listWorkspaces: () => Promise.resolve([]),
   captures: NO_CAPTURES,
   mcp: NO_MCP,
+  aroundEngine: (engine) => engine,
   hasConsole: false,
   isPrivate: () => false,
 });

@@ -6,7 +6,7 @@ import { isJsonObject } from '../kit/json/json.ts';
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { TurnSteering, Turn } from '../canonical/context/turn-context.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
-import { requestsOf, type ParsedRequest } from './api.ts';
+import { backgroundOf, requestsOf, type ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
 export interface ClientSession {
@@ -112,6 +112,7 @@ export const turnsOf = async (
         state.cacheKey ?? conversationKey(one, { caller, session: session ?? parsed.session ?? null }),
       budget: openBudget(),
       trace,
+      ...(backgroundOf(parsed) === null ? {} : { isBackground: true }),
       ...(isUnstored(parsed) ? { isUnstored: true } : {}),
       ...(steering === null ? {} : { steering }),
       ...(traceContext === null ? {} : { traceContext }),

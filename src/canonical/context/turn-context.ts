@@ -13,6 +13,8 @@ export interface TurnContext {
   readonly budget: ModelBudget;
   /** Records what is sent and received; `NO_TRACE` records nothing. */
   readonly trace: Trace;
+  /** The client does not wait for the answer: it asks for it later. */
+  readonly isBackground?: boolean;
   /** The client wants nothing of the turn to be stored. */
   readonly isUnstored?: boolean;
   /** The distributed trace of the client's request, if it has one. */
