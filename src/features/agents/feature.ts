@@ -78,6 +78,19 @@ export const AGENT_TABLES = {
     },
     agentOutputBytes: counter('proxy_agent_output_bytes_total', 'Bytes that commands in sessions printed.'),
   },
+  routes: {
+    'POST /mcp': {
+      after: 'POST /v1/codex/reviews',
+      access: 'key',
+      about:
+        'The tools of this server for MCP clients, over Streamable HTTP: `codex`, `codex-reply`, `ask`, `review`. See [agents](agents.md#mcp).',
+    },
+    'GET /mcp': {
+      access: 'key',
+      about: 'The stream of an MCP session, for messages that belong to no call.',
+    },
+    'DELETE /mcp': { access: 'key', about: 'Ends an MCP session.' },
+  },
 } as const satisfies FeatureTables;
 
 /** Agents: codex works in workspaces with its own tools. */
