@@ -85,6 +85,11 @@ export const COMMANDS = {
     },
     load: async () => (await import('./service.ts')).service,
   },
+  mcp: {
+    summary: 'give the tools of the running server to an MCP client, over standard input and output',
+    flags: { 'url URL': 'the address of the server, if it is not the one of the settings' },
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
   connect: {
     summary: 'set up a client for this server',
     withoutAction: 'without a client: list them',

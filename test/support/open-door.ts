@@ -5,6 +5,7 @@ import type { Workspace } from '../../src/canonical/mcp/workspace.ts';
 import type { Core } from '../../src/compose/feature.ts';
 import { openDoor, type McpDoor } from '../../src/features/agents/door/door.ts';
 import { ALL_SCOPES } from '../../src/http/guards/scopes.ts';
+import { listen } from '../../src/http/listen/listen.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { serveRoutes, testBodies } from './serve-routes.ts';
 import { scriptedAgents, type TurnScript } from './scripted-agents.ts';
@@ -98,6 +99,19 @@ export const openTestDoor = (
         body: typeof message === 'string' ? message : JSON.stringify(message),
       }),
     send: served.send,
+    /** Over HTTP, for a program. */
+    listen: () =>
+      listen(served.server.fetch, {
+        host: '127.0.0.1',
+        port: 0,
+        refuse: (failed, origin) => served.server.refuse(failed, origin),
+        upgrades: () => null,
+      }),
+    /** Forgets all sessions of MCP, as a restart does. */
+    forget: () => {
+      door?.close();
+      door = null;
+    },
     /** An initialized client. */
     async connect(key: string, onQuestion?: (question: string) => string | Promise<string>): Promise<Client> {
       const client = new Client(
@@ -109,8 +123,7 @@ export const openTestDoor = (
         fetch: fetchOf(served.server),
         requestInit: { headers: { authorization: `Bearer ${key}` } },
       });
-      // Its types allow members that are undefined, those of this project do not.
-      await client.connect(transport as Parameters<Client['connect']>[0]);
+      await client.connect(transport);
       clients.push(client);
       return client;
     },

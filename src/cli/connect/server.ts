@@ -68,6 +68,30 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
   return { ...found, notes: [...made.notes, ...found.notes] };
 };
 
+/**
+ * Address and key of the server, for a command that talks to it itself. Throws if nothing answers there, and if the key of
+ * this installation would go to a program that does not prove that it knows it.
+ */
+export const reachServer = async (
+  config: Config,
+  { url: given, startCommand }: Pick<ServerSearch, 'url' | 'startCommand'>,
+): Promise<{ readonly url: string; readonly key: string }> => {
+  const url = given === null ? ownUrl(config.http) : givenUrl(given);
+  const { key, keyFile } = await ownKeyOf(config, url, startCommand);
+  const proof = isThisMachine(url, addressOf(config.http))
+    ? await askProof(url, key)
+    : await askHealth(url, key);
+  if (proof === 'silent')
+    throw new PlainError(`No server answers at ${url}. Start it first: ${startCommand}`);
+  // Whoever sets a key names the server, too; it may be a named key, which the server does not prove to know.
+  if (typeof proof === 'object' && keyFile !== null)
+    throw new PlainError(`${proof.problem} Nothing was sent to it. Start this server: ${startCommand}`);
+  return { url, key };
+};
+
+const askHealth = async (url: string, key: string): Promise<'proven' | 'silent'> =>
+  (await callServer('GET', `${url}/healthz`, key)) === null ? 'silent' : 'proven';
+
 const foundServer = (
   url: string,
   { key, keyFile }: ServerKey,
