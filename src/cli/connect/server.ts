@@ -31,6 +31,8 @@ interface ServerSearch {
   readonly client: string;
   readonly url: string | null;
   readonly model: string | null;
+  /** The workspaces that the key may use; null: it needs none. */
+  readonly workspaces: readonly string[] | null;
   /** How to start the server. */
   readonly startCommand: string;
   /** Where the key of the client is kept. */
@@ -59,7 +61,10 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
   const kept = await wanted.records.readKey(url);
   if (proof === 'silent') return silentServer(url, kept, wanted);
   const known = kept === null ? 'rejected' : await askModel(url, kept, model);
-  if (kept !== null && known !== 'rejected') return foundServer(url, kept, known, wanted);
+  if (kept !== null && known !== 'rejected') {
+    await allowWorkspaces(url, own, kept, wanted);
+    return foundServer(url, kept, known, wanted);
+  }
   const made = await makeKey(url, own, wanted);
   if (made === null) return silentServer(url, null, wanted);
   const asked = await askModel(url, made, model);
@@ -102,6 +107,21 @@ const foundServer = (
   return { facts: { url, key, keyFile, model }, notes: asked === null ? [silentNote(url, model)] : [] };
 };
 
+/** The key of an earlier run gets the workspaces that are named now. */
+const allowWorkspaces = async (
+  url: string,
+  own: ServerKey,
+  { id }: KeptKey,
+  { workspaces }: ServerSearch,
+): Promise<void> => {
+  if (workspaces === null || workspaces.length === 0) return;
+  const path = `/v1/codex/keys/${encodeURIComponent(id)}`;
+  const changed = await callServer('POST', `${url}${path}`, own.key, { workspaces });
+  if (changed?.status === 200) return;
+  const { message } = errorIn(changed?.body ?? {});
+  throw new PlainError(`The key of this client could not be given these workspaces. ${message}`.trim());
+};
+
 const silentServer = (url: string, kept: ServerKey | null, wanted: ServerSearch): FoundServer => {
   if (kept === null)
     throw new PlainError(
@@ -117,10 +137,15 @@ const MAX_NAME_CHARS = 100;
 const makeKey = async (
   url: string,
   own: ServerKey,
-  { client, records }: ServerSearch,
+  { client, workspaces, records }: ServerSearch,
 ): Promise<(ServerKey & Pick<FoundServer, 'notes'>) | null> => {
   const name = `connect: ${client} on ${hostname()}`.slice(0, MAX_NAME_CHARS);
-  const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, scopes: ['infer'] });
+  const policy = {
+    scopes: ['infer'],
+    // An older server does not know the field.
+    ...(workspaces === null || workspaces.length === 0 ? {} : { workspaces }),
+  };
+  const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, ...policy });
   if (made === null) return null;
   const { status, body } = made;
   const { code, message } = errorIn(body);
@@ -129,7 +154,10 @@ const makeKey = async (
     const other = await records.readKey();
     return {
       ...(await records.keepKey({ url, id, name, key })),
-      notes: other === null || other.url === url ? [] : [otherNote(other)],
+      notes: [
+        ...(other === null || other.url === url ? [] : [otherNote(other)]),
+        ...(workspaces?.length === 0 ? [NO_WORKSPACE_NOTE] : []),
+      ],
     };
   }
   if (status === 401)
@@ -266,6 +294,9 @@ const tokensIn = (object: JsonObject, key: string): number | null => {
 const noKeyNote = (url: string): string =>
   `The server at ${url} cannot make a key for this client: it stores nothing (PROXY_STORE=off), or is an older version. ` +
   'The client gets the key that you use yourself, which may do more than the client needs.';
+
+const NO_WORKSPACE_NOTE =
+  'The key of this client may use no workspace, so the client gets the tools ask and review, and not codex. With --workspaces and their names, or *, it gets all.';
 
 const otherNote = ({ url, name, id }: KeptKey): string =>
   `The key ${JSON.stringify(name)} (${id}) of the server at ${url}, which this client had before, still works there.`;
