@@ -234,13 +234,14 @@ const noteMessage = (message: McpMessage, session: McpSession | null): void => {
   if (isMcpId(requestId)) session?.cancel(requestId);
 };
 
-const INSTRUCTIONS =
-  'codex works in a folder of the server and answers when it is done, which may take many minutes; codex-reply continues it. ask answers a question without any tools, and review reviews a diff.';
+const CODEX_INSTRUCTIONS =
+  'codex works in a folder of the server and answers when it is done, which may take many minutes; codex-reply continues it.';
+const TURN_INSTRUCTIONS = 'ask answers a question without any tools, and review reviews a diff.';
 
 const initialize = (
   { id, params }: McpRequest,
   exchange: Exchange,
-  { sessions }: Door,
+  { sessions, tools }: Door,
 ): Promise<Response> => {
   const { protocolVersion, capabilities } = params;
   if (typeof protocolVersion !== 'string')
@@ -257,7 +258,10 @@ const initialize = (
     protocolVersion: version,
     capabilities: { tools: {} },
     serverInfo: { name: 'codex-app-server-proxy', version: VERSION },
-    instructions: INSTRUCTIONS,
+    instructions: [
+      ...(tools.get('codex')?.isFor(exchange.caller()) === true ? [CODEX_INSTRUCTIONS] : []),
+      TURN_INSTRUCTIONS,
+    ].join(' '),
   };
   return jsonResponse(resultMessage(id, result), { [SESSION_HEADER]: session.facts.id }, exchange.signal);
 };
