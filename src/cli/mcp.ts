@@ -5,14 +5,14 @@ import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import { reachServer } from './connect/server.ts';
 import { loadSettings } from './explain.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
-import { McpBridge } from './mcp/bridge.ts';
+import { McpBridge } from './mcp-bridge.ts';
 import type { RunCommand } from './read-command-line.ts';
 
 /**
  * Speaks MCP on standard input and output, and passes everything to the running server. Ends when standard input does.
  * Nothing but messages is written to standard output.
  */
-export const mcp: RunCommand = async (flags, world) => {
+export const runMcp: RunCommand = async (flags, world) => {
   const config = await loadSettings(world.environment);
   // The key in it is sent.
   const untrusted = await untrustedState(config.state.dir);

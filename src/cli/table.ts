@@ -88,7 +88,7 @@ export const COMMANDS = {
   mcp: {
     summary: 'give the tools of the running server to an MCP client, over standard input and output',
     flags: { 'url URL': 'the address of the server, if it is not the one of the settings' },
-    load: async () => (await import('./mcp.ts')).mcp,
+    load: async () => (await import('./mcp.ts')).runMcp,
   },
   connect: {
     summary: 'set up a client for this server',

@@ -86,7 +86,7 @@ export const mcpHeaders = ({ key }: { readonly key: string }) => ({ Authorizatio
 export const mcpUrl = ({ url }: ServerFacts): string => `${url}/mcp`;
 
 /** codex works as long as it needs: a client must not give up after its usual minute. */
-export const MCP_CALL_SECONDS = 3_600;
+export const TOOL_CALL_SECONDS = 3_600;
 
 /** The base URL of OpenAI's APIs. */
 export const openAiUrl = ({ url }: ServerFacts): string => `${url}/v1`;

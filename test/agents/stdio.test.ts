@@ -142,7 +142,7 @@ it('a server that goes away during a call is an error of the call', async () => 
   await expect(client.ping()).rejects.toThrow(/does not answer/);
 });
 
-it('lines that are no messages are answered with an error, and nothing else is on standard output', async () => {
+it('a line that is not a message gets an error, and standard output has only messages', async () => {
   const { listener } = await openServer(({ say }) => say('Done.'));
   const room = await openCommandRoom();
   closing.push(() => room.close());

@@ -88,7 +88,7 @@ export const reachServer = async (
     : await askHealth(url, key);
   if (proof === 'silent')
     throw new PlainError(`No server answers at ${url}. Start it first: ${startCommand}`);
-  // Whoever sets a key names the server, too; it may be a named key, which the server does not prove to know.
+  // The user has chosen a key that is set. It may be a named one, which the server does not prove to know.
   if (typeof proof === 'object' && keyFile !== null)
     throw new PlainError(`${proof.problem} Nothing was sent to it. Start this server: ${startCommand}`);
   return { url, key };

@@ -15,7 +15,7 @@ import type {
   SessionTurnObject,
 } from '../sessions/objects.ts';
 import type { AgentCaller, AgentSessions } from '../sessions/service.ts';
-import { doorTool, ToolProblem, type DoorTool, type ToolCallScope, type ToolOutput } from './tool.ts';
+import { doorTool, ToolProblem, type DoorTool, type ToolCallScope, type DoorAnswer } from './tool.ts';
 
 export interface CodexToolDeps {
   /** Null: this server has no sessions. */
@@ -61,7 +61,7 @@ const OUTPUT: JsonObject = {
   required: ['threadId', 'content'],
 };
 
-/** The name of the function that stands for approvals in a session. The model does not see it. */
+/** The function by which a session asks its client for approvals. The model does not see it. */
 const APPROVAL = 'codex_approval';
 
 const APPROVAL_TOOL = {
@@ -100,7 +100,7 @@ const runCodex = async (
   args: CodexArguments,
   scope: ToolCallScope,
   deps: CodexToolDeps,
-): Promise<ToolOutput> => {
+): Promise<DoorAnswer> => {
   refuse(args);
   const asksUser = args['approval-policy'] === 'untrusted';
   if (asksUser) requireAsking(scope, "'approval-policy': 'untrusted'");
@@ -169,7 +169,7 @@ const runReply = async (
   { prompt, threadId, conversationId }: z.output<typeof replyArguments>,
   scope: ToolCallScope,
   deps: CodexToolDeps,
-): Promise<ToolOutput> => {
+): Promise<DoorAnswer> => {
   const id = threadId ?? conversationId;
   if (id === undefined) throw new ToolProblem("Missing argument: 'threadId'.");
   const sessions = openSessions(deps);
@@ -208,7 +208,7 @@ interface FollowedTurn {
 }
 
 /** Follows a turn to its end. If the client cancels the call or leaves, the turn is cancelled, too. */
-const follow = async (turn: FollowedTurn): Promise<ToolOutput> => {
+const follow = async (turn: FollowedTurn): Promise<DoorAnswer> => {
   const { sessions, scope, threadId, turnId, lastEventId } = turn;
   if (turnId === null) throw new Error('the turn of a prompt was not started');
   const approvals = new Approvals(turn);
@@ -264,7 +264,7 @@ const outcomeOf = (
   { status, error }: SessionTurnObject,
   last: SessionMessage | null,
   threadId: string,
-): ToolOutput => {
+): DoorAnswer => {
   if (status !== 'completed') {
     const why = status === 'cancelled' ? 'The turn was cancelled.' : (error?.message ?? 'The turn failed.');
     throw new ToolProblem(`${why} (threadId ${threadId})`);

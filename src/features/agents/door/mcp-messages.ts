@@ -45,7 +45,7 @@ export const MCP_ERRORS = {
   unknownSession: -32001,
 } as const;
 
-/** An error of the protocol. What a tool could not do is no such error, but a result of the tool. */
+/** An error of the protocol. If a tool fails, that is its result, and not such an error. */
 export class McpProtocolError extends Error {
   readonly code: number;
 

@@ -117,7 +117,7 @@ export class McpSession {
     };
   }
 
-  /** Cancels a call. One that has ended is none of our business any more. */
+  /** Cancels a call, unless it has ended. */
   cancel(id: McpId): void {
     this.#calls.get(nameOf(id))?.abort(new CancelledByClient());
   }
@@ -183,7 +183,7 @@ const cancelled = (requestId: Json): JsonObject => ({
 
 /**
  * The sessions of this server, in memory. If there are too many, the one that was idle for the longest makes room: its client
- * is told that the session is unknown, and initializes again.
+ * then gets 404, and initializes again.
  */
 export class McpSessions {
   readonly #ambient: Ambient;
@@ -191,10 +191,6 @@ export class McpSessions {
 
   constructor(ambient: Ambient) {
     this.#ambient = ambient;
-  }
-
-  get size(): number {
-    return this.#sessions.size;
   }
 
   /** Null: all sessions of the key, or of this server, are busy. */

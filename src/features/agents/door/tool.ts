@@ -21,7 +21,7 @@ export interface ToolCallScope {
   readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | null;
 }
 
-export interface ToolOutput {
+export interface DoorAnswer {
   readonly text: string;
   readonly structured: JsonObject;
 }
@@ -33,7 +33,7 @@ export interface DoorTool {
   /** As `tools/list` shows it, without its name. */
   readonly listed: JsonObject;
   /** Rejects with a `ToolProblem` or a `GatewayError`, which become the result, or with an `McpProtocolError`. */
-  call(args: JsonObject, scope: ToolCallScope): Promise<ToolOutput>;
+  call(args: JsonObject, scope: ToolCallScope): Promise<DoorAnswer>;
 }
 
 /** Why a tool could not do what it was asked, in words for the model that called it. */
@@ -49,7 +49,7 @@ interface ToolParts<Schema extends z.ZodObject> {
   readonly outputSchema?: JsonObject;
   readonly isReadOnly: boolean;
   readonly isFor: (keyId: string) => boolean;
-  readonly run: (args: z.output<Schema>, scope: ToolCallScope) => Promise<ToolOutput>;
+  readonly run: (args: z.output<Schema>, scope: ToolCallScope) => Promise<DoorAnswer>;
 }
 
 /** A tool whose arguments are checked. A member that is null counts as absent. */

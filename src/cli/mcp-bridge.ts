@@ -1,6 +1,6 @@
-import { createLineDecoder } from '../../kit/text/line-decoder.ts';
-import { pause, within } from '../../kit/async/wait.ts';
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { createLineDecoder } from '../kit/text/line-decoder.ts';
+import { pause, within } from '../kit/async/wait.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../kit/json/json.ts';
 
 export interface BridgeOptions {
   /** Of `/mcp`. */
@@ -64,7 +64,7 @@ export class McpBridge {
     }
   }
 
-  /** Answers a line that is no message. */
+  /** Answers a line that cannot be passed on. */
   refuse(problem: string): void {
     this.#write({
       jsonrpc: '2.0',
