@@ -219,6 +219,7 @@ const coreOf = (
   prices: config.prices,
   mcpServers: config.mcpServers,
   workspaces: config.workspaces,
+  secretPaths: config.secretPaths,
   agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
@@ -235,7 +236,7 @@ const coreOf = (
 });
 
 const translatorSettings = (config: Config): object => {
-  const { api, clients, tools, images, codex, upstream, mcpServers } = config;
+  const { api, clients, tools, images, codex, upstream, mcpServers, workspaces } = config;
   const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
   return {
     api,
@@ -245,6 +246,7 @@ const translatorSettings = (config: Config): object => {
     codex,
     upstream: { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs },
     mcpServers: mcpServers.map(({ label }) => label),
+    workspaces: workspaces.map(({ label }) => label),
   };
 };
 

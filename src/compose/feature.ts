@@ -85,6 +85,8 @@ export interface Core {
   readonly mcpServers: readonly McpServer[];
   /** The folders in which codex may work, from the same place. */
   readonly workspaces: readonly Workspace[];
+  /** The files of the configuration, which commands in them never see. */
+  readonly secretPaths: readonly string[];
   /** Of sessions of agents, from the config file. */
   readonly agentLimits: AgentLimits;
   /** Limits the bodies of requests. */

@@ -240,6 +240,7 @@ describe('loadConfig', () => {
       mcp: { configFile: null, clientServers: true, clientPrivate: true },
       mcpServers: [],
       workspaces: [],
+      secretPaths: [],
       agentLimits: AGENT_LIMITS,
       prices: {},
       warnings: [

@@ -4,7 +4,7 @@ import { isJsonObject } from '../kit/json/json.ts';
 import { AGENT_LIMITS } from './agent-limits.ts';
 import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
 import { NO_SERVERS, readMcpFile, readConfiguredServers, type McpFile } from './mcp-file.ts';
-import type { ProtectedFolder } from './workspace-entries.ts';
+import { folderOfConfiguration, type ProtectedFolder } from './workspace-entries.ts';
 import { SETTINGS, type Config, type SettingSource } from './schema.ts';
 import { fileKeyOf, SLICES, type SettingRow, type SettingTable } from './setting-row.ts';
 import { absolutePath } from './paths.ts';
@@ -116,13 +116,9 @@ const keysWithoutProvider = (values: Readonly<Record<string, unknown>>): string[
   });
 
 /** A file that is named wins over the servers in the config file: the environment can name one. */
-const readServers = (
-  slices: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-  file: ConfigFile | null,
-  env: Environment,
-): McpFile => {
+const readServers = (slices: Slices, file: ConfigFile | null, env: Environment): McpFile => {
   const named = slices['mcp']?.['configFile'];
-  const hidden = hiddenFolders(slices, file);
+  const hidden = [...foldersOfSecrets(slices), ...(file === null ? [] : [folderOfConfiguration(file.path)])];
   if (typeof named === 'string') return readMcpFile(named, env, hidden);
   const entries = file?.mcpServers ?? null;
   return file === null || entries === null
@@ -134,16 +130,18 @@ const readServers = (
       );
 };
 
-/** What a workspace must not contain: keys, logins and stored content. A folder that is wrong is another problem. */
-const hiddenFolders = (
-  slices: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-  file: ConfigFile | null,
-): readonly ProtectedFolder[] =>
+type Slices = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The folders of keys, logins and stored content. One that is wrong is another problem. */
+const foldersOfSecrets = (slices: Slices): readonly ProtectedFolder[] =>
   [
     { name: 'the state folder', path: slices['state']?.['dir'] },
     { name: 'the codex home', path: slices['upstream']?.['codexHome'] ?? absolutePath('~/.codex', '/') },
-    { name: 'the folder of the configuration', path: file === null ? null : path.dirname(file.path) },
   ].flatMap(({ name, path: place }) => (typeof place === 'string' ? [{ name, path: place }] : []));
+
+/** The files of the configuration. They may lie where commands see everything else, such as in /etc. */
+const secretPathsOf = (slices: Slices, file: ConfigFile | null): readonly string[] =>
+  [slices['mcp']?.['configFile'], file?.path].filter((place) => typeof place === 'string');
 
 const deepFreeze = <T>(value: T): T => {
   if (typeof value === 'object' && value !== null) {
@@ -186,6 +184,7 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     ...slices,
     mcpServers: mcp.servers,
     workspaces: mcp.workspaces,
+    secretPaths: secretPathsOf(slices, file),
     prices: file?.prices ?? {},
     agentLimits: file?.agentLimits ?? AGENT_LIMITS,
     sources,

@@ -16,7 +16,13 @@ import type { Workspace } from '../canonical/mcp/workspace.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { readJsonFile } from './config-file.ts';
 import { EntryReader, type McpPlace } from './entry-reader.ts';
-import { checkPlaces, readWorkspace, WORKSPACE_FIELDS, type ProtectedFolder } from './workspace-entries.ts';
+import {
+  checkPlaces,
+  folderOfConfiguration,
+  readWorkspace,
+  WORKSPACE_FIELDS,
+  type ProtectedFolder,
+} from './workspace-entries.ts';
 
 /** MCP servers in the usual `mcpServers` form, with all errors and warnings. */
 export interface McpFile {
@@ -126,8 +132,7 @@ class ServersReader {
     }
     if (this.#servers.length + this.#workspaces.length > MAX_SERVERS)
       reader.problems.push(reader.line(`names more than ${MAX_SERVERS} servers`));
-    const folder = { name: 'the folder of the configuration', path: path.dirname(reader.from.file) };
-    checkPlaces(this.#workspaces, [...hidden, folder], reader);
+    checkPlaces(this.#workspaces, [...hidden, folderOfConfiguration(reader.from.file)], reader);
     const { problems, warnings } = reader;
     return { servers: this.#servers, workspaces: this.#workspaces, problems, warnings };
   }

@@ -53,6 +53,8 @@ export type Config = {
   readonly mcpServers: readonly McpServer[];
   /** The folders in which codex may work, from the same place. */
   readonly workspaces: readonly Workspace[];
+  /** The files of the configuration, which commands in workspaces never see. */
+  readonly secretPaths: readonly string[];
   /** Of sessions of agents; only the config file has them. */
   readonly agentLimits: AgentLimits;
   /** What tokens cost, for limits of keys; only the config file has them. */

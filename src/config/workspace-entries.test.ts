@@ -40,7 +40,7 @@ const problemsOf = (mcpServers: unknown): readonly string[] => {
 const line = (text: string): string => `PROXY_MCP_CONFIG: ${file}: ${text}.`;
 
 describe('an entry with a workspace', () => {
-  it('is no server, and has usual values for what is left out', () => {
+  it('is a workspace, with usual values for what is left out', () => {
     const { workspaces, mcpServers, warnings } = load({
       web: { workspace: at('web') },
       files: { command: 'node' },
@@ -130,11 +130,18 @@ describe('an entry with a workspace', () => {
     ]);
   });
 
-  it('can be in the config file', () => {
+  it('can be in the config file, and see further folders next to that file', () => {
     const config = at('etc', 'config.json');
-    writeFileSync(config, JSON.stringify({ mcpServers: { web: { workspace: '../web' } } }));
-    const { workspaces } = loadConfig({ PROXY_CONFIG: config, PROXY_STATE_DIR: at('state') });
-    expect(workspaces.map(({ path: folder }) => folder)).toEqual([at('web')]);
+    mkdirSync(at('etc', 'more'), { recursive: true });
+    writeFileSync(
+      config,
+      JSON.stringify({ mcpServers: { web: { workspace: '../web', read: [at('etc', 'more')] } } }),
+    );
+    const { workspaces, secretPaths } = loadConfig({ PROXY_CONFIG: config, PROXY_STATE_DIR: at('state') });
+    expect(workspaces.map(({ path: folder, read }) => [folder, read])).toEqual([
+      [at('web'), [at('etc', 'more')]],
+    ]);
+    expect(secretPaths).toEqual([config]);
   });
 
   it.each<readonly [object, string]>([

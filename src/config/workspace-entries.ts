@@ -8,19 +8,28 @@ import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { EntryReader } from './entry-reader.ts';
 
-/** A folder that no command may see or change. */
+/** A folder that a workspace must neither contain nor lie in. */
 export interface ProtectedFolder {
   /** As messages name it. */
   readonly name: string;
   readonly path: string;
+  /** Further folders of a workspace may be in the same one: commands do not see what is secret in it. */
+  readonly isShared?: true;
 }
+
+export const folderOfConfiguration = (file: string): ProtectedFolder => ({
+  name: 'the folder of the configuration',
+  path: path.dirname(file),
+  isShared: true,
+});
 
 const MAX_ENTRIES = 100;
 const MAX_RUNS = 64;
 const MAX_RUN_SECONDS = 86_400;
 const MAX_MODEL_REQUESTS = 10_000;
 
-const HOST = /^(?:\*{1,2}\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
+const HOST =
+  /^(?:\*{1,2}\.)?[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
 const FOLDERS = z
   .array(z.string().refine((text) => path.isAbsolute(text) && !text.includes('\0')))
   .max(MAX_ENTRIES);
@@ -40,7 +49,7 @@ export const WORKSPACE_FIELDS = {
   network: z.union([
     z.literal(false),
     z.literal('all'),
-    z.array(z.string().toLowerCase().max(253).regex(HOST)).max(MAX_ENTRIES),
+    z.array(z.string().max(253).regex(HOST)).max(MAX_ENTRIES),
   ]),
   read: FOLDERS,
   write: FOLDERS,
@@ -97,7 +106,7 @@ export const readWorkspace = (
   const rest = {
     label: reader.label,
     access: given('access') ?? 'write',
-    network: network === false || network.length === 0 ? ('none' as const) : network,
+    network: hostsOf(network),
     read: furtherFolders(reader, 'read', given('read')),
     write: furtherFolders(reader, 'write', given('write')),
     hide: (given('hide') ?? []).map((text) => path.normalize(text).replace(/\/+$/, '')),
@@ -110,6 +119,11 @@ export const readWorkspace = (
     callSeconds,
   } satisfies Partial<Workspace>;
   return folder === null ? null : { ...rest, ...folder };
+};
+
+const hostsOf = (network: false | 'all' | readonly string[]): Workspace['network'] => {
+  if (network === 'all') return network;
+  return network === false || network.length === 0 ? 'none' : network.map((host) => host.toLowerCase());
 };
 
 const variablesOf = (
@@ -177,7 +191,10 @@ export const checkPlaces = (
     if (problem !== null) reader.problem('workspace', problem);
     for (const field of ['read', 'write'] as const) {
       one[field].forEach((folder, index) => {
-        const wrong = placeProblem(realOf(folder), found);
+        const wrong = placeProblem(
+          realOf(folder),
+          found.filter(({ isShared }) => isShared !== true),
+        );
         if (wrong !== null) reader.problem(`${field}[${index}]`, wrong);
       });
     }

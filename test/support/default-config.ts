@@ -126,6 +126,7 @@ export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
   mcp: { configFile: null, clientServers: false, clientPrivate: false },
   mcpServers: [],
   workspaces: [],
+  secretPaths: [],
   agentLimits: {
     maxTurns: 4,
     maxQueuedTurns: 16,

@@ -8,7 +8,11 @@ import type {
   SessionTurnObject,
   StoredAgentEvent,
 } from '../../src/features/agents/sessions/objects.ts';
-import type { AgentCaller, AgentSessions } from '../../src/features/agents/sessions/service.ts';
+import {
+  BEGINNING,
+  type AgentCaller,
+  type AgentSessions,
+} from '../../src/features/agents/sessions/service.ts';
 import { isJsonObject, objectsIn, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** A turn of a scripted session. */
@@ -192,7 +196,7 @@ export const scriptedAgents = (script: TurnScript) => {
     retrieve: async (caller, id) => find(caller, id).object,
     follow: async (caller, id, { after, untilTurn }) => {
       const session = find(caller, id);
-      const from = after === null || after === '' ? 0 : indexAfter(session, after);
+      const from = typeof after === 'string' ? indexAfter(session, after) : 0;
       return eventsOf(session, from, untilTurn ?? null, caller.signal);
     },
   };

@@ -7,7 +7,6 @@ import { FAMILY } from '../../../canonical/models/model-names.ts';
 import { firstAborted } from '../../../kit/async/wait.ts';
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type {
-  FunctionTool,
   RequiredAction,
   SessionItem,
   SessionMessage,
@@ -69,7 +68,7 @@ const APPROVAL_TOOL = {
   name: APPROVAL,
   description: 'Approves a command or a patch.',
   parameters: { type: 'object', properties: {} },
-} satisfies Partial<FunctionTool>;
+};
 
 /** `codex` and `codex-reply`, with the names and fields of codex's own MCP server, which ended with 0.154. */
 export const codexTools = (deps: CodexToolDeps): readonly DoorTool[] => {
