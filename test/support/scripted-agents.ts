@@ -8,11 +8,7 @@ import type {
   SessionTurnObject,
   StoredAgentEvent,
 } from '../../src/features/agents/sessions/objects.ts';
-import {
-  BEGINNING,
-  type AgentCaller,
-  type AgentSessions,
-} from '../../src/features/agents/sessions/service.ts';
+import { type AgentCaller, type AgentSessions } from '../../src/features/agents/sessions/service.ts';
 import { isJsonObject, objectsIn, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** A turn of a scripted session. */
