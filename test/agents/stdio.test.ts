@@ -10,7 +10,7 @@ import { bundledCommand } from '../support/bundle-command.ts';
 import { openCommandRoom } from '../support/command.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { answerQuestions, openTestDoor } from '../support/open-door.ts';
-import type { TurnScript } from '../support/scripted-agents.ts';
+import type { TurnScript } from '../support/scripted-sessions.ts';
 import { until } from '../support/until.ts';
 
 const closing: (() => Promise<unknown> | void)[] = [];

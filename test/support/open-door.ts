@@ -8,7 +8,7 @@ import { ALL_SCOPES } from '../../src/http/guards/scopes.ts';
 import { listen } from '../../src/http/listen/listen.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { serveRoutes, testBodies } from './serve-routes.ts';
-import { scriptedAgents, type TurnScript } from './scripted-agents.ts';
+import { scriptedSessions, type TurnScript } from './scripted-sessions.ts';
 
 const workspace = (label: string): Workspace => ({
   label,
@@ -46,7 +46,7 @@ export const openTestDoor = (
   script: TurnScript,
   { approvalMs = 600_000, hasSessions = true }: DoorOptions = {},
 ) => {
-  const agents = scriptedAgents(script);
+  const agents = scriptedSessions(script);
   const bugs: unknown[] = [];
   const core: unknown = {
     get ambient() {

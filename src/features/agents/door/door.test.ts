@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { openTestDoor } from '../../../../test/support/open-door.ts';
 import { until } from '../../../../test/support/until.ts';
-import type { TurnScript } from '../../../../test/support/scripted-agents.ts';
+import type { TurnScript } from '../../../../test/support/scripted-sessions.ts';
 import { VERSION } from '../../../version.ts';
 import { IDLE_MS } from './mcp-sessions.ts';
 
