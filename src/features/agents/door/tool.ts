@@ -15,7 +15,7 @@ export interface ToolCallScope {
   readonly headers: Headers;
   /** Aborted when the client cancels the call, or closes its connection. */
   readonly signal: AbortSignal;
-  /** Tells the client what happens, if it wants to know. */
+  /** Shows the client what happens, if it asks for that. What a slow client does not read in time is left out. */
   progress(message: string): void;
   /** Asks the user for a yes. Null: the client cannot ask its user. */
   readonly ask: ((question: string, signal: AbortSignal) => Promise<boolean>) | null;
