@@ -227,6 +227,7 @@ const coreOf = (
     idleMs: config.upstream.idleTimeoutMs,
     uploadIdleMs: config.http.uploadIdleTimeoutMs,
   },
+  appServers: config.worker,
   onRefused: (reason) => metrics.refused.inc({ reason }),
   proxies: createTrustedProxies(config.http.trustedProxies),
   cors: createCors(config.http.corsAllowedOrigins),

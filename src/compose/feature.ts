@@ -103,6 +103,8 @@ export interface Core {
     /** How long a client may send nothing of a body or a message. */
     readonly uploadIdleMs: number;
   };
+  /** Limits of the app-servers. */
+  readonly appServers: Readonly<Record<'hangTimeoutMs' | 'maxThreads' | 'maxRssMb' | 'maxHomeMb', number>>;
   readonly times: TestTimes;
   /** Counts a request that was refused for lack of room. */
   readonly onRefused: (reason: string) => void;

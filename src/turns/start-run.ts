@@ -25,7 +25,7 @@ import { turnsOf } from './conversation-key.ts';
 import { recordAnswer, recorderOf } from './record-answer.ts';
 import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
-import { namesWithoutEffect, refusalOf } from './translate.ts';
+import { namesWithoutEffect, refusalOf, withName } from './translate.ts';
 import type { GateAsk, GatePass, TurnGate } from './turn-gate.ts';
 
 /** Notes when the first of the answers begins, and when each of them is complete. */
@@ -338,7 +338,7 @@ const start = async (
     onBug(error) {
       if (!signal.aborted) deps.reports.onBug(error, call);
     },
-  }).catch(inWordsOfCodex(parsed, clock));
+  }).catch((error: unknown) => inWordsOfCodex(parsed, clock)(withName(parsed, error)));
   const { accepted } = committed[0];
   // Of a turn that is still silent: what was known before it ran.
   const paths = (accepted ?? plans[0]).ignored;

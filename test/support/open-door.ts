@@ -61,7 +61,7 @@ export const openTestDoor = (
   const opened = (): McpDoor =>
     (door ??= openDoor({
       core: core as Core,
-      agents: () => (hasSessions ? agents.service : null),
+      sessions: hasSessions ? agents.service : null,
       workspacesOf: (keyId) => (WORKSPACES[keyId] ?? []).map(workspace),
       approvalMs,
     }));

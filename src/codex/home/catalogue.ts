@@ -171,7 +171,15 @@ export const agentCatalogue = (entries: readonly JsonObject[]): string => {
   const { standard } = modelList(entries, 'chatgpt');
   const model = entries.find((entry) => slugOf(entry) === standard) ?? entries[0] ?? {};
   const { slug, display_name, description, visibility, supported_in_api, priority } = ANY_OTHER;
-  const anyOther: JsonObject = { ...model, slug, display_name, description, visibility, supported_in_api, priority };
+  const anyOther: JsonObject = {
+    ...model,
+    slug,
+    display_name,
+    description,
+    visibility,
+    supported_in_api,
+    priority,
+  };
   const models = [...entries, anyOther].map(({ upgrade: _advice, ...entry }) => ({
     ...entry,
     ...AGENT_FIELDS,

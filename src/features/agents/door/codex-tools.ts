@@ -18,7 +18,7 @@ import { doorTool, ToolProblem, type DoorTool, type ToolCallScope, type DoorAnsw
 
 export interface CodexToolDeps {
   /** Null: this server has no sessions. */
-  readonly agents: () => AgentSessions | null;
+  readonly sessions: AgentSessions | null;
   /** The workspaces that a key may use. */
   readonly workspacesOf: (keyId: string) => readonly Workspace[];
 }
@@ -72,7 +72,7 @@ const APPROVAL_TOOL = {
 
 /** `codex` and `codex-reply`, with the names and fields of codex's own MCP server, which ended with 0.154. */
 export const codexTools = (deps: CodexToolDeps): readonly DoorTool[] => {
-  const isFor = (keyId: string): boolean => deps.agents() !== null && deps.workspacesOf(keyId).length > 0;
+  const isFor = (keyId: string): boolean => deps.sessions !== null && deps.workspacesOf(keyId).length > 0;
   const common = { needs: 'prompt', outputSchema: OUTPUT, isReadOnly: false, isFor } as const;
   return [
     doorTool({
@@ -152,7 +152,7 @@ const placeOf = ({ cwd }: CodexArguments, { keyId }: ToolCallScope, deps: CodexT
 };
 
 const openSessions = (deps: CodexToolDeps): AgentSessions => {
-  const sessions = deps.agents();
+  const { sessions } = deps;
   if (sessions === null) throw new ToolProblem('This server has no codex sessions.');
   return sessions;
 };

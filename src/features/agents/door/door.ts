@@ -48,9 +48,9 @@ export interface McpDoor {
 
 /** `/mcp`: tools of this server for clients of the Model Context Protocol, over Streamable HTTP. */
 export const openDoor = (deps: DoorDeps): McpDoor => {
-  const sessions = new McpSessions(deps.core.ambient);
+  const clients = new McpSessions(deps.core.ambient);
   const tools = [...codexTools(deps), ...turnTools(deps.core)];
-  const door: Door = { ...deps, sessions, tools: new Map(tools.map((tool) => [tool.name, tool])) };
+  const door: Door = { ...deps, clients, tools: new Map(tools.map((tool) => [tool.name, tool])) };
   return {
     routes: {
       'POST /mcp': (http, exchange) => answering(exchange, door, () => post(http, exchange, door)),
@@ -58,13 +58,13 @@ export const openDoor = (deps: DoorDeps): McpDoor => {
       'DELETE /mcp': (http, exchange) =>
         answering(exchange, door, async () => endSession(http, exchange, door)),
     },
-    drain: () => sessions.drain(),
-    close: () => sessions.close(),
+    drain: () => clients.drain(),
+    close: () => clients.close(),
   };
 };
 
 interface Door extends DoorDeps {
-  readonly sessions: McpSessions;
+  readonly clients: McpSessions;
   readonly tools: ReadonlyMap<string, DoorTool>;
 }
 
@@ -102,10 +102,10 @@ const answering = async (
   }
 };
 
-const sessionOf = (http: Request, exchange: Exchange, { sessions }: Door): McpSession | null => {
+const sessionOf = (http: Request, exchange: Exchange, { clients }: Door): McpSession | null => {
   const id = http.headers.get(SESSION_HEADER);
   if (id === null) return null;
-  const session = sessions.find(id, exchange.caller());
+  const session = clients.find(id, exchange.caller());
   if (session !== null) return session;
   throw new Refusal(404, MCP_ERRORS.unknownSession, 'Session not found: initialize again.');
 };
@@ -144,7 +144,7 @@ const channel = (http: Request, exchange: Exchange, door: Door): Response => {
 const endSession = (http: Request, exchange: Exchange, door: Door): Response => {
   const session = sessionOf(http, exchange, door);
   if (session === null) throw new Refusal(400, MCP_ERRORS.refused, `${SESSION_HEADER} is missing.`);
-  door.sessions.end(session);
+  door.clients.end(session);
   return new Response(null, { status: 204 });
 };
 
@@ -241,14 +241,14 @@ const TURN_INSTRUCTIONS = 'ask answers a question without any tools, and review 
 const initialize = (
   { id, params }: McpRequest,
   exchange: Exchange,
-  { sessions, tools }: Door,
+  { clients, tools }: Door,
 ): Promise<Response> => {
   const { protocolVersion, capabilities } = params;
   if (typeof protocolVersion !== 'string')
     throw new Refusal(400, MCP_ERRORS.invalidParams, "Missing parameter: 'protocolVersion'.");
   const version = isMcpVersion(protocolVersion) ? protocolVersion : MCP_VERSIONS[0];
   const canElicit = isJsonObject(capabilities) && showsForms(capabilities['elicitation']);
-  const session = sessions.open({ keyId: exchange.caller(), version, canElicit });
+  const session = clients.open({ keyId: exchange.caller(), version, canElicit });
   if (session === null) {
     throw new Refusal(429, MCP_ERRORS.refused, 'Too many MCP sessions are busy. Please try again later.', {
       'retry-after': '5',

@@ -8,7 +8,11 @@ import type { Message, Part, Produced, ToolCall } from '../../../canonical/reque
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { AnswerRequest, AppServer, ThreadSignal } from '../../../codex/app-server.ts';
-import { isKnownNotification, type KnownNotification, type ParamsOf } from '../../../codex/protocol/methods.ts';
+import {
+  isKnownNotification,
+  type KnownNotification,
+  type ParamsOf,
+} from '../../../codex/protocol/methods.ts';
 import {
   ACCEPTED,
   askedCall,

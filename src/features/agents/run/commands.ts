@@ -97,31 +97,40 @@ const folderIn = (workspace: Workspace, folder: string): string => {
 
 const SEARCH_MS = 10_000;
 
-/** codex searches outside of its sandbox: what lies elsewhere behind a link, or is hidden, is not among the results. */
+/**
+ * codex searches outside of its sandbox and follows links, which may lead to the whole disk: the search ends in time, and
+ * what it has found behind a link, or is hidden, is left out.
+ */
 export const searchFiles = async (
   appServer: AppServer,
   { workspace, query }: { readonly workspace: Workspace; readonly query: string },
   signal: AbortSignal,
 ): Promise<readonly FoundFile[]> => {
-  const searching = appServer.request(
-    'fuzzyFileSearch',
-    { query, roots: [workspace.path], cancellationToken: null },
-    { timeoutMs: SEARCH_MS },
-  );
-  const { files } = await unlessAborted(searching, signal);
-  const shown = await Promise.all(
-    files.map(async (found) => {
-      const real = await realpath(path.join(workspace.path, found.path)).catch(() => null);
-      return real !== null && lies(real, workspace.path) && !isHidden(workspace, found.path);
-    }),
-  );
-  return files
-    .filter((_, index) => shown[index])
-    .map(({ path: file, match_type: kind, score }) => ({
-      path: file,
-      isFolder: kind === 'directory',
-      score,
-    }));
+  const cancellationToken = randomBytes(8).toString('hex');
+  const search = (text: string) => {
+    const params = { query: text, roots: [workspace.path], cancellationToken };
+    return appServer.request('fuzzyFileSearch', params, { timeoutMs: SEARCH_MS });
+  };
+  try {
+    const { files } = await unlessAborted(search(query), signal);
+    const shown = await Promise.all(
+      files.map(async (found) => {
+        const file = path.join(workspace.path, found.path);
+        return (await realpath(file).catch(() => null)) === file && !isHidden(workspace, found.path);
+      }),
+    );
+    return files
+      .filter((_, index) => shown[index])
+      .map(({ path: file, match_type: kind, score }) => ({
+        path: file,
+        isFolder: kind === 'directory',
+        score,
+      }));
+  } catch (error) {
+    // Another search with the same token ends the first; one for nothing is over at once.
+    search('').catch(() => {});
+    throw error;
+  }
 };
 
 const isHidden = ({ hide }: Workspace, file: string): boolean =>

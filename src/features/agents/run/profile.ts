@@ -9,7 +9,9 @@ export interface SandboxLayout {
   readonly binary: string;
   /** The folder of the search tool that its instructions name. Null: this build has none. */
   readonly searchFolder: string | null;
-  /** What commands cannot read, whatever else they may. */
+  /** The state folder. The folders of runs lie in it. */
+  readonly stateDir: string;
+  /** What commands cannot read, even if it lies in a folder that they see. */
   readonly secretPaths: readonly string[];
   /** All workspaces: the commands of one cannot read another. */
   readonly workspacePaths: readonly string[];
@@ -35,10 +37,7 @@ export const sandboxProfile = (
   access: Workspace['access'],
   { layout, runFolder }: RunSandbox,
 ): SandboxProfile => {
-  const seen = [...SYSTEM_FOLDERS, ...workspace.read, ...workspace.write];
-  const others = layout.workspacePaths.filter(
-    (other) => other !== workspace.path && seen.some((folder) => lies(other, folder)),
-  );
+  const others = layout.workspacePaths.filter((other) => other !== workspace.path);
   const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
@@ -51,8 +50,7 @@ export const sandboxProfile = (
       ...all(workspace.read, 'read'),
       ...all(workspace.write, isNarrowed ? 'read' : 'write'),
       ':workspace_roots': inside,
-      ...all(others, 'deny'),
-      ...all(layout.secretPaths, 'deny'),
+      ...all(deniedIn([...workspace.read, ...workspace.write], layout, others), 'deny'),
       [runFolder]: 'write',
     },
     network: networkOf(workspace.network),
@@ -60,7 +58,7 @@ export const sandboxProfile = (
 };
 
 /** What `:minimal` shows. */
-const SYSTEM_FOLDERS = [
+export const SYSTEM_FOLDERS = [
   '/bin',
   '/sbin',
   '/usr',
@@ -70,6 +68,28 @@ const SYSTEM_FOLDERS = [
   '/nix/store',
   '/run/current-system/sw',
 ];
+
+/**
+ * What has to be denied: all else is not there for commands. The binary must be visible, and what lies in a denied folder is
+ * not, unless commands may write to it.
+ */
+const deniedIn = (
+  folders: readonly string[],
+  { binary, stateDir, secretPaths }: SandboxLayout,
+  workspaces: readonly string[],
+): readonly string[] => {
+  const seen = [...SYSTEM_FOLDERS, ...folders];
+  const denied = [...secretPaths, ...workspaces].filter((secret) =>
+    seen.some((folder) => secret !== folder && lies(secret, folder)),
+  );
+  return outermost([stateDir, ...denied]).filter((secret) => !lies(binary, secret));
+};
+
+/** codex cannot hide what lies in a hidden folder. */
+const outermost = (paths: readonly string[]): readonly string[] =>
+  [...new Set(paths)].filter((inner, _, every) =>
+    every.every((outer) => outer === inner || !lies(inner, outer)),
+  );
 
 /** Whether a path is the folder, or lies in it. */
 export const lies = (path: string, folder: string): boolean =>
@@ -86,8 +106,8 @@ const networkOf = (hosts: Workspace['network']): SandboxProfile['network'] => {
 };
 
 /** For threads without a workspace, whose tools are off as well. */
-export const emptyProfile = ({ secretPaths }: SandboxLayout): SandboxProfile => ({
-  filesystem: { ':minimal': 'read', ...all(secretPaths, 'deny') },
+export const emptyProfile = (layout: SandboxLayout): SandboxProfile => ({
+  filesystem: { ':minimal': 'read', ...all(deniedIn([], layout, layout.workspacePaths), 'deny') },
   network: { enabled: false },
 });
 

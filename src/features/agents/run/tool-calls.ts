@@ -198,7 +198,10 @@ export class RunCalls {
     const { label, emit } = this.#options;
     const shown = call.tool === 'custom' ? new PatchArguments() : new PlainArguments();
     const input = shown.add(call.input) + shown.end();
-    const asked: Opaque = approvalRequest({ label, name: call.name, needsApproval: true }, { ...call, input });
+    const asked: Opaque = approvalRequest(
+      { label, name: call.name, needsApproval: true },
+      { ...call, input },
+    );
     const item = { ...asked, id: asked.id ?? this.#options.ids.mint('mcpr') };
     emit({ type: 'item-started', item });
     emit({ type: 'item-ended', item });

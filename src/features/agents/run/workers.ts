@@ -24,6 +24,7 @@ import {
 import { AgentPool, type AgentPoolOptions, type LeasedWorker } from './pool.ts';
 import {
   lies,
+  SYSTEM_FOLDERS,
   loginFiles,
   threadWithoutWorkspace,
   workspaceThread,
@@ -80,7 +81,10 @@ export interface CleanUp {
 export interface AgentWorkersOptions extends Omit<AgentPoolOptions, 'layout' | 'folders'> {
   /** The folder below which the folders of runs are made. Commands cannot read it. */
   readonly stateDir: string;
-  /** Files and folders besides the state folder and the login that commands cannot read: those of the configuration. */
+  /**
+   * Files of the configuration, and others besides the state folder and the login that commands cannot read. Of a file that
+   * is its folder.
+   */
   readonly secretPaths: readonly string[];
   /** App-servers end after so long without a run. Default: ten minutes. */
   readonly idleMs?: number;
@@ -92,9 +96,9 @@ const IDLE_MS = 10 * 60_000;
 
 /** Opens no app-server: the first one starts with the first run. Removes what earlier processes have left. */
 export const openAgentWorkers = async (options: AgentWorkersOptions): Promise<AgentWorkers> => {
-  const folders = path.resolve(options.stateDir, 'run');
-  await makePrivateDirectory(folders);
-  return new RunPlaces(options, folders, await layoutOf(options));
+  await makePrivateDirectory(path.resolve(options.stateDir, 'run'));
+  const layout = await layoutOf(options);
+  return new RunPlaces(options, path.join(layout.stateDir, 'run'), layout);
 };
 
 /** A class because its parts share much mutable state; callers see only the interface above. */
@@ -136,9 +140,7 @@ class RunPlaces implements AgentWorkers {
   exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult> {
     const { workspace, access } = command;
     return this.#withWorker(workspace, signal, async (leased) => {
-      const leave = changedFolders(workspace, access).map((folder) =>
-        this.#placeholders.enter(folder, workspace.hide),
-      );
+      const leave = await this.#enter(workspace, access, workspace.hide);
       try {
         return await runCommand(leased, command, signal);
       } finally {
@@ -214,7 +216,7 @@ class RunPlaces implements AgentWorkers {
     const runFolder = run.folder.path;
     for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
       await writeFile(path.join(runFolder, name), text, { mode: 0o600 });
-    run.leave = changedFolders(workspace, access).map((folder) => this.#placeholders.enter(folder));
+    run.leave = await this.#enter(workspace, access);
     const { text, problem } = await readAgentsMd(workspace);
     if (problem !== null) this.#options.logger.warn({ workspace: workspace.label }, problem);
     const present = { ...workspace, hide: await hiddenNow(workspace) };
@@ -243,6 +245,16 @@ class RunPlaces implements AgentWorkers {
       .catch((err: unknown) => logger.warn({ err }, 'the folder of a run was not removed'));
     if (leftovers > 0) onLeftovers?.(leftovers);
     return { leftovers };
+  }
+
+  /** Call the results after the last command. */
+  #enter(
+    workspace: Workspace,
+    access: Workspace['access'],
+    hidden: readonly string[] = [],
+  ): Promise<readonly (() => Promise<void>)[]> {
+    const folders = changedFolders(workspace, access);
+    return Promise.all(folders.map((folder) => this.#placeholders.enter(folder, hidden)));
   }
 
   /** Keeps the app-servers until the result is called. */
@@ -336,16 +348,23 @@ const layoutOf = async ({
     (found) => found.isDirectory(),
     () => false,
   );
-  const secrets = [stateDir, homes.loginHome, ...secretPaths].map((secret) => path.resolve(secret));
-  const real = await Promise.all(secrets.map((secret) => realpath(secret).catch(() => secret)));
+  const real = (file: string): Promise<string> => realpath(file).catch(() => path.resolve(file));
+  const secrets = await Promise.all([homes.loginHome, ...secretPaths].map(real));
   return {
     binary,
     searchFolder: hasSearch ? search : null,
-    secretPaths: outermost([...secrets, ...real]),
+    stateDir: await real(stateDir),
+    secretPaths: await Promise.all(secrets.map((secret) => withItsFolder(secret, binary))),
     workspacePaths: workspaces.map(({ path: folder }) => folder),
   };
 };
 
-/** The sandbox cannot hide what lies in a hidden folder. */
-const outermost = (paths: readonly string[]): readonly string[] =>
-  [...new Set(paths)].filter((inner, _, all) => !all.some((outer) => outer !== inner && lies(inner, outer)));
+/** The folder of a file, because other secrets lie beside it; the file if programs lie there too. */
+const withItsFolder = async (file: string, binary: string): Promise<string> => {
+  const folder = path.dirname(file);
+  const isFile = await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  return isFile && !SYSTEM_FOLDERS.includes(folder) && !lies(binary, folder) ? folder : file;
+};

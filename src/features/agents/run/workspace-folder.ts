@@ -55,10 +55,11 @@ export class Placeholders {
   readonly #folders = new Map<string, { runs: number; readonly missing: Promise<readonly string[]> }>();
 
   /** Call this before the first command, and the result after the last one. */
-  enter(folder: string, hidden: readonly string[] = []): () => Promise<void> {
+  async enter(folder: string, hidden: readonly string[] = []): Promise<() => Promise<void>> {
     const entry = this.#folders.get(folder) ?? { runs: 0, missing: missingIn(folder, hidden) };
     entry.runs += 1;
     this.#folders.set(folder, entry);
+    await entry.missing;
     return async () => {
       entry.runs -= 1;
       if (entry.runs > 0) return;

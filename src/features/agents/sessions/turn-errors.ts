@@ -58,6 +58,10 @@ const REASONS: Readonly<Record<IncompleteReason, TurnError>> = {
   },
   max_model_requests: { code: 'server_error', message: 'The turn needed too many model requests.' },
   max_tool_calls: { code: 'server_error', message: 'The model called too many tools.' },
+  max_run_seconds: {
+    code: 'request_timeout',
+    message: 'The turn took longer than its workspace allows.',
+  },
   steered: { code: 'internal_error', message: 'The answer was interrupted.' },
 };
 

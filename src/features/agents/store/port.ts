@@ -232,4 +232,6 @@ export interface AgentEventStore {
 export interface AgentApprovalStore {
   /** Uses an approval up. False: it was used before. Kept until `expiresAt`. */
   useApproval(owner: string, id: string, expiresAt: number): Promise<boolean>;
+  /** It can be used again: what it approved has not begun. */
+  giveBackApproval(owner: string, id: string): Promise<void>;
 }

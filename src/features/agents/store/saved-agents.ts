@@ -126,4 +126,11 @@ const useApproval = async (
   return used !== undefined;
 };
 
-export const agentApprovalOperations: OperationsOf<AgentApprovalStore> = { useApproval: write(useApproval) };
+const giveBackApproval = async ({ db }: AgentQuery, owner: string, id: string): Promise<void> => {
+  await db.deleteFrom('agent_approvals').where('owner', '=', owner).where('id', '=', id).execute();
+};
+
+export const agentApprovalOperations: OperationsOf<AgentApprovalStore> = {
+  useApproval: write(useApproval),
+  giveBackApproval: write(giveBackApproval),
+};

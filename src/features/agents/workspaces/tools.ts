@@ -1,7 +1,7 @@
 import type { McpToolInfo } from '../../../canonical/mcp/mcp-tools.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { CodexTool } from '../run/port.ts';
+import { CODEX_TOOLS, type CodexTool } from '../run/port.ts';
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
 const number = (description: string): JsonObject => ({ type: 'number', description });
@@ -108,15 +108,22 @@ const TOOLS: Readonly<Record<CodexTool, ToolText>> = {
   },
 };
 
+export interface CodexToolInfo extends McpToolInfo {
+  readonly name: CodexTool;
+}
+
+export const isCodexTool = (name: string): name is CodexTool => CODEX_TOOLS.some((tool) => tool === name);
+
 /** The tools that a workspace has, as an MCP server would list them. */
-export const workspaceTools = (access: Workspace['access']): readonly McpToolInfo[] =>
-  Object.entries(TOOLS)
-    .filter(([name]) => access === 'write' || name !== 'apply_patch')
-    .map(([name, { description, inputSchema, readOnly = false }]) => ({
+export const workspaceTools = (access: Workspace['access']): readonly CodexToolInfo[] =>
+  CODEX_TOOLS.filter((name) => access === 'write' || name !== 'apply_patch').map((name) => {
+    const { description, inputSchema, readOnly = false } = TOOLS[name];
+    return {
       name,
       title: null,
       description,
       inputSchema,
       outputSchema: null,
       annotations: { readOnlyHint: readOnly },
-    }));
+    };
+  });
