@@ -47,6 +47,65 @@ const turnOf = async (
   return events;
 };
 
+const message = (text: string) => ({
+  type: 'agent.session.input.message',
+  input: [{ role: 'user', content: [{ type: 'input_text', text }] }],
+});
+
+const post = (
+  server: AgentServer,
+  id: string,
+  events: readonly object[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> => server.post(`/v1/agents/sessions/${id}/events`, { events }, headers);
+
+/** Reads the events of a session in the background. */
+const follow = (server: AgentServer, id: string, after: string | null = null) => {
+  const stop = new AbortController();
+  const all: Event[] = [];
+  let read = 0;
+  let changed = Promise.withResolvers<void>();
+  const reading = (async () => {
+    const at = after === null ? '' : `?after=${after}`;
+    const answer = await server.send(`/v1/agents/sessions/${id}/events${at}`, { signal: stop.signal });
+    expect(answer.status).toBe(200);
+    let text = '';
+    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, id_, type, data] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
+        if (data === undefined) continue;
+        const event = JSON.parse(data) as Event;
+        expect([event.event_id, event.type]).toEqual([id_, type]);
+        all.push(event);
+      }
+      changed.resolve();
+      changed = Promise.withResolvers();
+    }
+    changed.resolve();
+  })();
+  reading.catch(() => {});
+  return {
+    all,
+    ended: reading,
+    stop: () => stop.abort(),
+    /** Waits for the next event of this type. */
+    async until(type: Event['type']): Promise<Event> {
+      for (;;) {
+        const event = all[read];
+        if (event === undefined) {
+          await Promise.race([changed.promise, reading]);
+          continue;
+        }
+        read += 1;
+        if (event.type === type) return event;
+      }
+    },
+  };
+};
+
 const typesOf = (events: readonly Event[]): readonly string[] =>
   events.map(({ type }) => type.replace('agent.session.', '').replace('agent.output.', ''));
 
@@ -174,5 +233,281 @@ describe('a session', () => {
         content: [{ type: 'output_text', text: 'It says two.' }],
       },
     ]);
+  });
+});
+
+describe('functions', () => {
+  const ask = () =>
+    start({
+      script: ({ request }) =>
+        request.items.some(({ kind }) => kind === 'tool-output')
+          ? [{ say: 'It is sunny.' }]
+          : [{ call: 'get_weather', callId: 'call_2', given: { city: 'Paris' } }],
+    });
+
+  it('are called by the helper of the SDK', async () => {
+    const server = await ask();
+    const { id } = await create(server, { tools: [WEATHER] });
+    const asked: unknown[] = [];
+    const events = await turnOf(server, id, 'Weather?', {
+      get_weather(given) {
+        asked.push(given);
+        return 'sunny';
+      },
+    });
+    expect(asked).toEqual([{ city: 'Paris' }]);
+    expect(typesOf(events).slice(5)).toEqual([
+      'turn.item.added',
+      'requires_action',
+      'turn.item.added',
+      'in_progress',
+      'turn.item.done',
+      'turn.item.added',
+      'turn.content_part.added',
+      'turn.output_text.delta',
+      'turn.output_text.done',
+      'turn.content_part.done',
+      'turn.item.done',
+      'turn.completed',
+      'idle',
+    ]);
+    expect(events[6]).toMatchObject({
+      session: {
+        status: 'requires_action',
+        required_actions: [
+          { type: 'function_call', call_id: 'call_2', name: 'get_weather', arguments: { city: 'Paris' } },
+        ],
+      },
+    });
+    expect(events[7]).toMatchObject({
+      output_index: null,
+      item: {
+        type: 'function_call_output',
+        call_id: 'call_2',
+        output: 'sunny',
+        error: null,
+        status: 'completed',
+      },
+    });
+    expect(events[9]).toMatchObject({
+      output_index: 0,
+      item: { type: 'function_call', status: 'completed' },
+    });
+    expect(events.at(-2)).toMatchObject({
+      turn: { status: 'completed', usage: { input_tokens: 20, output_tokens: 10, total_tokens: 30 } },
+    });
+    // The second step gets the call with its output.
+    expect(server.agents.requests[1]?.request.items.map(({ kind }) => kind)).toEqual([
+      'message',
+      'tool-call',
+      'tool-output',
+    ]);
+  });
+
+  it('have one result, whoever is first', async () => {
+    const server = await ask();
+    const { id } = await create(server, { tools: [WEATHER] });
+    const { sessions } = server.openai.beta.agents;
+    await post(server, id, [message('Weather?')]);
+    await expect.poll(async () => (await sessions.retrieve(id)).status).toBe('requires_action');
+    const [action] = (await sessions.retrieve(id)).required_actions;
+    const turnId = action?.type === 'function_call' ? action.turn_id : '';
+    const result = {
+      type: 'agent.session.input.tool_result',
+      turn_id: turnId,
+      call_id: 'call_2',
+      success: true,
+      output: 'rain',
+    };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => server.post(`/v1/agents/sessions/${id}/events`, { events: [result] })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+      202,
+      ...Array.from({ length: 7 }, () => 400),
+    ]);
+    const refused = answers.find(({ status }) => status === 400);
+    expect(await refused?.json()).toEqual({
+      error: {
+        message: 'Unknown pending tool call: call_2',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'invalid_request_error',
+      },
+    });
+    await expect.poll(async () => (await sessions.retrieve(id)).status).toBe('idle');
+    expect(server.agents.requests).toHaveLength(2);
+  });
+
+  it('that fail are told to the model', async () => {
+    const server = await ask();
+    const { id } = await create(server, { tools: [WEATHER] });
+    await turnOf(server, id, 'Weather?', {
+      get_weather() {
+        throw new Error('secret');
+      },
+    });
+    expect(server.agents.requests[1]?.request.items.at(-1)).toMatchObject({
+      kind: 'tool-output',
+      output: 'Tool handler failed.',
+    });
+  });
+
+  it('are not answered in time', async () => {
+    const server = await start({
+      limits: { actionTimeoutMs: 1_000 },
+      script: () => [{ call: 'get_weather', callId: 'c', given: {} }],
+    });
+    const { id } = await create(server, { tools: [WEATHER] });
+    const { sessions } = server.openai.beta.agents;
+    await post(server, id, [message('Weather?')]);
+    await expect.poll(async () => (await sessions.turns.list(id)).data[0]?.status).toBe('failed');
+    expect((await sessions.turns.list(id)).data[0]?.error?.code).toBe('request_timeout');
+    expect((await sessions.retrieve(id)).status).toBe('idle');
+    expect((await sessions.items.list(id)).data[0]).toMatchObject({
+      type: 'function_call',
+      status: 'incomplete',
+    });
+  });
+});
+
+describe('approvals', () => {
+  const APPROVAL = { type: 'function', name: 'codex_approval', description: 'Asks', parameters: {} } as const;
+
+  it('run the call in the next step', async () => {
+    const server = await start({
+      script: (_, run) =>
+        run % 2 === 0 ? [{ say: 'Done.' }] : [{ command: 'npm install', callId: `call_${8 + run}` }],
+    });
+    const { id } = await create(server, { tools: [APPROVAL] });
+    const asked: unknown[] = [];
+    const events = await turnOf(server, id, 'Install', {
+      codex_approval(given) {
+        asked.push(given);
+        return 'approve';
+      },
+    });
+    expect(asked).toEqual([{ name: 'exec_command', arguments: { cmd: 'npm install' }, cwd: server.folder }]);
+    expect(events.filter(({ type }) => type === 'agent.session.turn.item.done')).toMatchObject([
+      { item: { type: 'function_call', name: 'codex_approval', call_id: 'call_9', status: 'completed' } },
+      { item: { type: 'command_execution', id: 'call_9', output: 'approved\n', status: 'completed' } },
+      { item: { type: 'message' } },
+    ]);
+    const [first, second] = server.agents.requests;
+    expect(first?.request.tools).toEqual([]);
+    expect(second?.approved).toMatchObject([{ requestId: 'mcpr_call_9', call: { callId: 'call_9' } }]);
+    expect(second?.request.items.map(({ kind }) => kind)).toEqual(['message']);
+    // The next turn gets the call once.
+    await turnOf(server, id, 'And now?', { codex_approval: () => '{"approve":false,"reason":"no"}' });
+    expect(server.agents.requests[2]?.request.items.map(({ kind }) => kind)).toEqual([
+      'message',
+      'tool-call',
+      'tool-output',
+      'message',
+      'message',
+    ]);
+    expect(server.agents.requests[3]?.request.items.at(-1)).toMatchObject({
+      output: 'This call was declined: no',
+    });
+    expect(server.agents.requests[3]?.approved).toEqual([]);
+  });
+});
+
+describe('steering and cancelling', () => {
+  it('adds messages to a running turn', async () => {
+    const server = await start({ script: () => [{ steer: true }, { say: 'Heard.' }] });
+    const { id } = await create(server);
+    const { sessions } = server.openai.beta.agents;
+    await post(server, id, [message('Begin')]);
+    await expect.poll(() => server.agents.requests.length).toBe(1);
+    await post(server, id, [message('More')]);
+    await expect.poll(async () => (await sessions.retrieve(id)).status).toBe('idle');
+    const items = (await sessions.items.list(id, { order: 'asc' })).data;
+    expect(items.map((item) => ('content' in item ? item.content : null))).toMatchObject([
+      [{ text: 'Begin' }],
+      [{ text: 'More' }],
+      [{ text: 'Heard.' }],
+    ]);
+    expect((await sessions.turns.list(id)).data).toHaveLength(1);
+  });
+
+  it('begins a turn with messages that came too late', async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      script: (_, run) => (run === 1 ? [{ wait: gate.promise }, { say: 'One.' }] : [{ say: 'Two.' }]),
+    });
+    server.agents.takesSteering = false;
+    const { id } = await create(server);
+    const { sessions } = server.openai.beta.agents;
+    await post(server, id, [message('Begin')]);
+    await expect.poll(() => server.agents.requests.length).toBe(1);
+    await post(server, id, [message('More')]);
+    gate.resolve();
+    await expect.poll(async () => (await sessions.retrieve(id)).status).toBe('idle');
+    const items = (await sessions.items.list(id, { order: 'asc' })).data;
+    expect(items.map((item) => ('content' in item ? item.content : null))).toMatchObject([
+      [{ text: 'Begin' }],
+      [{ text: 'One.' }],
+      [{ text: 'More' }],
+      [{ text: 'Two.' }],
+    ]);
+    expect((await sessions.turns.list(id)).data).toHaveLength(2);
+  });
+
+  it('cancels a running turn', async () => {
+    const server = await start({
+      script: () => [{ command: 'sleep 60', callId: 'call_3', until: new Promise(() => {}) }],
+    });
+    const { id } = await create(server);
+    const events = follow(server, id);
+    await events.until('agent.session.idle');
+    await post(server, id, [message('Sleep')]);
+    await expect.poll(() => server.agents.commands.size).toBe(1);
+    expect((await post(server, id, [{ type: 'agent.session.input.cancel' }])).status).toBe(202);
+    await events.until('agent.session.turn.cancelled');
+    await events.until('agent.session.idle');
+    expect(typesOf(events.all).slice(5)).toEqual([
+      'turn.item.added',
+      'turn.item.done',
+      'turn.cancelled',
+      'idle',
+    ]);
+    expect(events.all[6]).toMatchObject({
+      item: { id: 'call_3', status: 'failed', output: '', exit_code: -1, duration_ms: 12 },
+    });
+    expect(server.agents.running).toBe(0);
+    // A cancellation of an idle session does nothing.
+    expect((await post(server, id, [{ type: 'agent.session.input.cancel' }])).status).toBe(202);
+    events.stop();
+  });
+
+  it('cancels a turn that waits for its place, and one that waits for its client', async () => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      script: (_, run) =>
+        run === 1
+          ? [{ wait: gate.promise }, { say: 'One.' }]
+          : [{ call: 'get_weather', callId: 'c', given: {} }],
+    });
+    const [one, two] = [await create(server), await create(server, { tools: [WEATHER] })];
+    const { sessions } = server.openai.beta.agents;
+    await post(server, one.id, [message('a')]);
+    await expect.poll(() => server.agents.requests.length).toBe(1);
+    await post(server, two.id, [message('b')]);
+    expect((await sessions.turns.list(two.id)).data[0]?.status).toBe('queued');
+    expect((await sessions.retrieve(two.id)).status).toBe('in_progress');
+    await post(server, two.id, [{ type: 'agent.session.input.cancel' }]);
+    expect((await sessions.turns.list(two.id)).data[0]).toMatchObject({
+      status: 'cancelled',
+      started_at: null,
+    });
+    await post(server, two.id, [message('c')]);
+    gate.resolve();
+    await expect.poll(async () => (await sessions.retrieve(two.id)).status).toBe('requires_action');
+    await post(server, two.id, [{ type: 'agent.session.input.cancel' }, message('d')]);
+    const statuses = async () =>
+      (await sessions.turns.list(two.id, { order: 'asc' })).data.map(({ status }) => status);
+    await expect.poll(statuses).toEqual(['cancelled', 'cancelled', 'waiting']);
+    expect(server.agents.mostRunning).toBe(1);
   });
 });

@@ -104,10 +104,8 @@ export const startAgentServer = async (options: AgentServerOptions = {}): Promis
   };
   const testAgents = feature('agents', AGENT_TABLES, {
     ...(agents.store === undefined ? {} : { store: agents.store }),
-    open: (core, own) =>
-      openAgentsWith(core, own, () =>
-        Promise.resolve({ runs, drain: async () => {}, close: async () => {} }),
-      ),
+    open: async (core, own) =>
+      openAgentsWith(core, own, { runs, drain: async () => {}, close: async () => {} }),
   });
   const { http, features } = await openServer(base, {
     features: FEATURES.map((one) => (one === agents ? testAgents : one)),

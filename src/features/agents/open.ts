@@ -8,36 +8,35 @@ import { openRuns, type OpenRuns } from './run/open-runs.ts';
 import { openSessions } from './sessions/open.ts';
 import { closedRoutes } from './sessions/routes.ts';
 import { agentStoreOf } from './store/agent-store.ts';
-import { openWorkspaceAccess, type WorkspaceAccess } from './workspaces/access.ts';
+import { openWorkspaceAccess } from './workspaces/access.ts';
 import { workspaceLister } from './workspaces/list.ts';
 
 type OpenAgents = OpenFeature<typeof AGENT_TABLES>;
+type AgentsOwn = Own<typeof AGENT_TABLES>;
 
 const NO_WORKSPACE =
-  'This server does not have this endpoint: it has no workspace. Its operator has to configure one: an entry of `mcpServers` with `workspace`.';
+  'This server does not have this endpoint, because it has no workspace. Its operator has to configure one: an entry of `mcpServers` with `workspace`.';
 const NO_STORE =
   'This server does not have this endpoint, because it stores nothing. Its operator set PROXY_STORE=off.';
 
 /** Without a workspace in the configuration only old items of workspaces are read, and `/mcp` has the tools that need none. */
-export const openAgents = (core: Core, own: Own<typeof AGENT_TABLES>): Promise<OpenAgents> =>
-  openAgentsWith(core, own, () =>
-    openRuns(core, {
-      size: own.settings.agentCount,
-      secretPaths: [],
-      onLeftovers: (count) => own.metrics.workspaceLeftovers.inc(count),
-      onRefused: (reason) => own.metrics.workspaceRefusals.inc({ reason }),
-    }),
-  );
+export const openAgents = async (core: Core, own: AgentsOwn): Promise<OpenAgents> => {
+  const { settings, metrics } = own;
+  const runs = await openRuns(core, {
+    size: settings.agentCount,
+    secretPaths: [],
+    onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
+    onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
+  });
+  return openAgentsWith(core, own, runs);
+};
 
-/** The same with other runs. */
-export const openAgentsWith = async (
-  core: Core,
-  own: Own<typeof AGENT_TABLES>,
-  open: () => Promise<OpenRuns>,
-): Promise<OpenAgents> => {
-  const { workspaces } = core;
-  const access = openWorkspaceAccess(workspaces, own.offers.workspacesOf);
-  const { runs, ...opened } = await open();
+/** The feature with what runs agents. */
+export const openAgentsWith = (core: Core, own: AgentsOwn, agents: OpenRuns): OpenAgents => {
+  const { ambient, mcpServers, store, storeTtlMs, waits, workspaces } = core;
+  const { offers, metrics } = own;
+  const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
+  const { runs } = agents;
   const sessions = workspaces.length === 0 ? null : openSessions(core, own, { runs, access });
   const door = openDoor({
     core,
@@ -45,45 +44,39 @@ export const openAgentsWith = async (
     workspacesOf: (keyId) => access.usableBy(keyId),
     approvalMs: core.agentLimits.actionTimeoutMs,
   });
-  const noSessions = workspaces.length === 0 ? NO_WORKSPACE : NO_STORE;
+  const api = sessions?.routes ?? closed(workspaces.length === 0 ? NO_WORKSPACE : NO_STORE);
   return {
-    routes: { ...(sessions?.routes ?? closed(noSessions)), ...door.routes },
+    routes: { ...api, ...door.routes },
     offers: {
       listWorkspaces: workspaceLister({ access, runs }),
-      aroundEngine: engineAround(core, own, { runs, access }),
+      aroundEngine: (engine) =>
+        withWorkspaces(engine, {
+          workspaces,
+          access,
+          servers: mcpServers.map(({ label }) => label),
+          runs,
+          approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,
+          keepApprovalsMs: storeTtlMs,
+          maxWaitMs: waits.backgroundQueueMs,
+          ambient,
+          onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
+        }),
     },
     start: () => sessions?.start(),
     async drain(timeoutMs) {
+      const startedAt = performance.now();
       door.drain();
+      // Before the workers: a turn has to say why it ended.
       await sessions?.drain(timeoutMs);
-      await opened.drain(timeoutMs);
+      await agents.drain(Math.max(0, timeoutMs - (performance.now() - startedAt)));
     },
     async close() {
       door.close();
       sessions?.close();
-      await opened.close();
+      await agents.close();
     },
   };
 };
-
-const engineAround =
-  (
-    { ambient, mcpServers, store, storeTtlMs, waits, workspaces }: Core,
-    { metrics }: Own<typeof AGENT_TABLES>,
-    { runs, access }: Pick<OpenRuns, 'runs'> & { readonly access: WorkspaceAccess },
-  ): NonNullable<NonNullable<OpenAgents['offers']>['aroundEngine']> =>
-  (engine) =>
-    withWorkspaces(engine, {
-      workspaces,
-      access,
-      servers: mcpServers.map(({ label }) => label),
-      runs,
-      approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,
-      keepApprovalsMs: storeTtlMs,
-      maxWaitMs: waits.backgroundQueueMs,
-      ambient,
-      onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
-    });
 
 const closed = (why: string) =>
   closedRoutes(Object.keys(AGENT_TABLES.routes), why) as Readonly<

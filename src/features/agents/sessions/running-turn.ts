@@ -15,7 +15,7 @@ import { StepItems, type OnCommand } from './step-items.ts';
 import { readHistory } from './step-request.ts';
 import { runStep, steeringMessage, type StepDeps } from './step-run.ts';
 import { StepWriter } from './step-writer.ts';
-import { incompleteTurn, LONG_TURN, STOPPED_TURN, turnErrorOf, type TurnError } from './turn-errors.ts';
+import { INCOMPLETE_TURNS, LONG_TURN, STOPPED_TURN, turnErrorOf, type TurnError } from './turn-errors.ts';
 
 export interface RunningTurnDeps extends StepDeps {
   readonly store: AgentSessionStore;
@@ -274,7 +274,7 @@ export class RunningTurn {
     const ended = end.turnEnd?.outcome;
     if (ended === undefined) return { outcome: { kind: 'failed', error: NO_END }, end };
     if (ended.kind === 'incomplete')
-      return { outcome: { kind: 'failed', error: incompleteTurn(ended.reason) }, end };
+      return { outcome: { kind: 'failed', error: INCOMPLETE_TURNS[ended.reason] }, end };
     if (ended.kind === 'failed') {
       const isBusy = (ended.failure.kind as string) === 'workspace_busy' && this.#run === null;
       const outcome: Outcome = isBusy

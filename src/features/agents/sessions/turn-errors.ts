@@ -47,7 +47,8 @@ export const turnErrorOf = ({ kind, status, message, row }: Failure): TurnError 
   return { code: status < 500 ? 'invalid_request' : 'server_error', message };
 };
 
-const REASONS: Readonly<Record<IncompleteReason, TurnError>> = {
+/** Why a turn is not completed if its answer is incomplete. */
+export const INCOMPLETE_TURNS: Readonly<Record<IncompleteReason, TurnError>> = {
   max_output_tokens: {
     code: 'max_output_tokens',
     message: 'The answer reached the limit of output tokens.',
@@ -64,11 +65,6 @@ const REASONS: Readonly<Record<IncompleteReason, TurnError>> = {
   },
   steered: { code: 'internal_error', message: 'The answer was interrupted.' },
 };
-
-export const incompleteTurn = (reason: string): TurnError =>
-  Object.hasOwn(REASONS, reason)
-    ? REASONS[reason as IncompleteReason]
-    : { code: 'request_timeout', message: 'The turn took longer than its workspace allows.' };
 
 export const STOPPED_TURN: TurnError = {
   code: 'server_error',
