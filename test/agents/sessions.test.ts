@@ -2,6 +2,12 @@ import type OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { startAgentServer, type AgentServer } from '../support/agent-server.ts';
+import {
+  followSession as follow,
+  postInput as post,
+  typesOf,
+  userMessage as message,
+} from '../support/session-events.ts';
 
 /** The Agents API with the unmodified SDK of OpenAI. Runs of codex follow a script. */
 
@@ -46,68 +52,6 @@ const turnOf = async (
   }
   return events;
 };
-
-const message = (text: string) => ({
-  type: 'agent.session.input.message',
-  input: [{ role: 'user', content: [{ type: 'input_text', text }] }],
-});
-
-const post = (
-  server: AgentServer,
-  id: string,
-  events: readonly object[],
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Response> => server.post(`/v1/agents/sessions/${id}/events`, { events }, headers);
-
-/** Reads the events of a session in the background. */
-const follow = (server: AgentServer, id: string, after: string | null = null) => {
-  const stop = new AbortController();
-  const all: Event[] = [];
-  let read = 0;
-  let changed = Promise.withResolvers<void>();
-  const reading = (async () => {
-    const at = after === null ? '' : `?after=${after}`;
-    const answer = await server.send(`/v1/agents/sessions/${id}/events${at}`, { signal: stop.signal });
-    expect(answer.status).toBe(200);
-    let text = '';
-    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      const blocks = text.split('\n\n');
-      text = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const [, id_, type, data] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
-        if (data === undefined) continue;
-        const event = JSON.parse(data) as Event;
-        expect([event.event_id, event.type]).toEqual([id_, type]);
-        all.push(event);
-      }
-      changed.resolve();
-      changed = Promise.withResolvers();
-    }
-    changed.resolve();
-  })();
-  reading.catch(() => {});
-  return {
-    all,
-    ended: reading,
-    stop: () => stop.abort(),
-    /** Waits for the next event of this type. */
-    async until(type: Event['type']): Promise<Event> {
-      for (;;) {
-        const event = all[read];
-        if (event === undefined) {
-          await Promise.race([changed.promise, reading]);
-          continue;
-        }
-        read += 1;
-        if (event.type === type) return event;
-      }
-    },
-  };
-};
-
-const typesOf = (events: readonly Event[]): readonly string[] =>
-  events.map(({ type }) => type.replace('agent.session.', '').replace('agent.output.', ''));
 
 describe('a session', () => {
   it('is created, read, listed and deleted', async () => {

@@ -50,6 +50,8 @@ export interface EventReading {
   /** The number of the last event that the reader knows. */
   readonly after: number;
   readonly signal: AbortSignal;
+  /** Aborted: what is there is read, and no more. */
+  readonly closing: AbortSignal;
 }
 
 /** Reads the events of sessions from the store, and follows them. */
@@ -68,8 +70,8 @@ export class SessionEvents {
     return batch !== undefined && batch.first <= number + 1;
   }
 
-  /** The events after a number, until the session is deleted or the signal is aborted. */
-  async *read({ owner, sessionId, after, signal }: EventReading): AsyncGenerator<StoredAgentEvent> {
+  /** The events after a number, until the session is deleted or a signal is aborted. */
+  async *read({ owner, sessionId, after, signal, closing }: EventReading): AsyncGenerator<StoredAgentEvent> {
     const { events, sessions, watch } = this.#options;
     let at = after;
     let failures = 0;
@@ -77,10 +79,12 @@ export class SessionEvents {
     const wake = (): void => changed.resolve();
     const stopWatching = watch.on(sessionId, wake);
     signal.addEventListener('abort', wake);
+    closing.addEventListener('abort', wake);
     try {
       while (!signal.aborted) {
         // Before the events are read: what comes later ends the wait.
         changed = Promise.withResolvers();
+        const isLast = closing.aborted;
         try {
           const batches = await events.after(owner, sessionId, at, READ_CHARS);
           for (const batch of batches) {
@@ -94,16 +98,18 @@ export class SessionEvents {
           }
           failures = 0;
           if (batches.length > 0) continue;
+          if (isLast) return;
           if ((await sessions.find(owner, sessionId)) === null) return;
         } catch (error) {
           failures += 1;
-          if (failures > MAX_FAILURES) throw error;
+          if (failures > MAX_FAILURES || isLast) throw error;
         }
         await untilChange(changed.promise);
       }
     } finally {
       stopWatching();
       signal.removeEventListener('abort', wake);
+      closing.removeEventListener('abort', wake);
     }
   }
 }

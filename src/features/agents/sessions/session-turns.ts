@@ -26,6 +26,8 @@ export interface SessionTurnsOptions extends RunningTurnDeps {
 const POLL_MS = 1_000;
 /** After a workspace was busy: another kind of run has taken its place. */
 const BUSY_MS = 500;
+/** For the clean-up of runs that are stopped, and for those that follow them: their requests are aborted at the limit. */
+const END_MS = 3_000;
 /** After runs were stopped: to write that. */
 const STOP_MS = 10_000;
 const MAX_OVERDUE = 100;
@@ -92,7 +94,7 @@ export class SessionTurns {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     clearTimeout(this.#timer);
-    await within(this.#all(), timeoutMs);
+    await within(this.#all(), Math.max(timeoutMs / 2, timeoutMs - END_MS));
     for (const { turn } of this.#running.values()) turn.stop('stopped');
     await within(this.#all(), STOP_MS);
     this.#leases.stop();

@@ -256,8 +256,7 @@ export class SessionsService implements AgentSessions {
     const number =
       after === BEGINNING ? 0 : after === null ? row.nextEvent - 1 : eventNumber(sessionId, after);
     if (number === null || !(await events.hasAllAfter(row, number))) throw notKept();
-    const either = AbortSignal.any([signal, closing]);
-    const read = events.read({ owner: keyId, sessionId, after: number, signal: either });
+    const read = events.read({ owner: keyId, sessionId, after: number, signal, closing });
     const all = after === null ? withFirst(stateEvent(row), read) : read;
     return untilTurn === undefined ? all : untilEnd(all, untilTurn);
   }
