@@ -33,6 +33,10 @@ describe('every client', () => {
       hasPage,
       `connect ${name} has no page: write docs/clients/${client.page}, and list it in its index.`,
     ).toBe(true);
+    expect(
+      client.mcp === undefined || Object.hasOwn(MCP_PLACES, name),
+      `connect ${name} --mcp has no round-trip test: add its file to MCP_PLACES in test/support/connect-room.ts.`,
+    ).toBe(true);
     const writesFiles = client.files(serverFacts()).length > 0;
     expect(
       Object.hasOwn(PLACES, name) || !writesFiles,

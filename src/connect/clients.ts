@@ -194,7 +194,7 @@ const CLINE_PLACE = {
     ['CLINE_DIR', 'data/settings'],
   ],
   folder: '.cline/data/settings',
-} as const satisfies Omit<FilePlace, 'name'>;
+} as const;
 
 const cline: ConnectClient = {
   title: 'Cline',

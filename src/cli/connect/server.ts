@@ -27,14 +27,18 @@ interface FoundServer {
   readonly notes: readonly string[];
 }
 
-interface ServerSearch {
-  readonly client: string;
+interface ServerChoice {
+  /** Null: the one of the settings. */
   readonly url: string | null;
+  /** How to start the server. */
+  readonly startCommand: string;
+}
+
+interface ServerSearch extends ServerChoice {
+  readonly client: string;
   readonly model: string | null;
   /** The workspaces that the key may use; null: it needs none. */
   readonly workspaces: readonly string[] | null;
-  /** How to start the server. */
-  readonly startCommand: string;
   /** Where the key of the client is kept. */
   readonly records: Records;
   readonly agrees: (question: string) => Promise<boolean>;
@@ -79,7 +83,7 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
  */
 export const reachServer = async (
   config: Config,
-  { url: given, startCommand }: Pick<ServerSearch, 'url' | 'startCommand'>,
+  { url: given, startCommand }: ServerChoice,
 ): Promise<{ readonly url: string; readonly key: string }> => {
   const url = given === null ? ownUrl(config.http) : givenUrl(given);
   const { key, keyFile } = await ownKeyOf(config, url, startCommand);

@@ -34,7 +34,7 @@ const VERSION_HEADER = 'mcp-protocol-version';
 const MAX_BATCH = 50;
 
 export interface DoorDeps extends CodexToolDeps {
-  readonly core: Pick<Core, 'ambient' | 'apis' | 'bodies' | 'exchanges' | 'logger' | 'turns'>;
+  readonly core: Core;
   /** How long a turn waits for an approval. */
   readonly approvalMs: number;
 }
@@ -317,7 +317,8 @@ const listTools = ({ params }: McpRequest, { exchange, door }: Serving): JsonObj
 
 const callTool = async (request: McpRequest, serving: Serving): Promise<JsonObject | null> => {
   const { exchange, door, session } = serving;
-  const { name, arguments: args = {} } = request.params;
+  const { name, arguments: given } = request.params;
+  const args = given ?? {};
   const tool = typeof name === 'string' ? door.tools.get(name) : undefined;
   if (tool === undefined || !tool.isFor(exchange.caller()))
     throw new McpProtocolError(
@@ -334,6 +335,7 @@ const callTool = async (request: McpRequest, serving: Serving): Promise<JsonObje
   if (ended === null)
     throw new McpProtocolError(MCP_ERRORS.invalidRequest, 'A request with this id is running.');
   try {
+    call.signal.throwIfAborted();
     const { text, structured } = await tool.call(args, scopeOf(request, call.signal, serving));
     return { content: [{ type: 'text', text }], structuredContent: structured };
   } catch (error) {

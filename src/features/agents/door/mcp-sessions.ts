@@ -56,12 +56,16 @@ export class MessageStream {
   }
 }
 
-interface SessionFacts {
-  readonly id: string;
+/** What a client says about itself. */
+interface ClientFacts {
   readonly keyId: string;
   readonly version: McpVersion;
   /** Whether the client can show a form to its user. */
   readonly canElicit: boolean;
+}
+
+interface SessionFacts extends ClientFacts {
+  readonly id: string;
 }
 
 interface Question {
@@ -194,7 +198,7 @@ export class McpSessions {
   }
 
   /** Null: all sessions of the key, or of this server, are busy. */
-  open(facts: Omit<SessionFacts, 'id'>): McpSession | null {
+  open(facts: ClientFacts): McpSession | null {
     for (const session of this.#sessions.values()) if (session.isExpired) this.end(session);
     if (!this.#makesRoom(facts.keyId)) return null;
     const session = new McpSession({ ...facts, id: this.#ambient.ids.mint('mcp') }, this.#ambient);

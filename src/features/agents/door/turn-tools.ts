@@ -14,8 +14,6 @@ import { RESPONSES_PATH } from '../../../openai/responses/api.ts';
 import type { Api } from '../../../turns/api.ts';
 import { doorTool, type DoorTool, type ToolCallScope } from './tool.ts';
 
-export type TurnToolDeps = Pick<Core, 'ambient' | 'apis' | 'exchanges' | 'turns'>;
-
 const REVIEWS_PATH = '/v1/codex/reviews';
 
 const model = z.string().min(1).max(MAX_ID_CHARS).optional();
@@ -39,7 +37,7 @@ const reviewArguments = z.object({
 });
 
 /** Tools that are one turn of an API of this server, without tools of their own. Nothing of them is stored. */
-export const turnTools = (deps: TurnToolDeps): readonly DoorTool[] => [
+export const turnTools = (deps: Core): readonly DoorTool[] => [
   doorTool({
     name: 'ask',
     title: 'Ask the model',
@@ -90,7 +88,7 @@ const runTurn = async (
   path: string,
   body: JsonObject,
   scope: ToolCallScope,
-  deps: TurnToolDeps,
+  deps: Core,
 ): Promise<TurnAnswer> => {
   const { signal, headers, exchange: outer } = scope;
   const exchanges = deps.exchanges();
@@ -123,7 +121,7 @@ const runTurn = async (
   }
 };
 
-const apiAt = (path: string, { apis }: TurnToolDeps): Api => {
+const apiAt = (path: string, { apis }: Core): Api => {
   const api = apis.find((one) => one.path === path);
   if (api === undefined) throw new Error(`${path} is not served`);
   return api;
@@ -134,7 +132,7 @@ const answerOf = (
   body: JsonObject,
   exchange: OpenExchange,
   headers: Headers,
-  deps: TurnToolDeps,
+  deps: Core,
 ): Promise<TurnAnswer> => {
   const turns = deps.turns();
   const asked = { exchange, method: 'POST', path: api.path, headers };
