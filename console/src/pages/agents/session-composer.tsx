@@ -1,0 +1,70 @@
+import { useRef, useState } from 'preact/hooks';
+
+import { Button } from '../../components/button.tsx';
+import { ErrorNote } from '../../components/states.tsx';
+import { messageInput, newKey, sendInput } from './send-input.ts';
+
+interface SessionComposerProps {
+  readonly sessionId: string;
+  /** A turn runs: the message is added to it. */
+  readonly isRunning: boolean;
+  /** Why nothing can be sent; null: it can. */
+  readonly blocked: string | null;
+  readonly onSent: (text: string) => void;
+}
+
+/** Where a person writes to the session: the next message, or one that steers the turn that runs. */
+export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: SessionComposerProps) => {
+  const [text, setText] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  // Sent again after an error, the same text has an effect only once.
+  const sent = useRef({ text: '', key: '' });
+  const isEmpty = text.trim() === '';
+  const submit = async (): Promise<void> => {
+    if (isEmpty || isBusy || blocked !== null) return;
+    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    setIsBusy(true);
+    setError(null);
+    try {
+      await sendInput(sessionId, messageInput(text), sent.current.key);
+      sent.current = { text: '', key: '' };
+      setText('');
+      onSent(text);
+    } catch (reason) {
+      setError(reason);
+    }
+    setIsBusy(false);
+  };
+  return (
+    <form
+      class="session-composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      {error === null ? null : <ErrorNote error={error} />}
+      <div class="composer-row">
+        <textarea
+          aria-label={isRunning ? 'Message to the running turn' : 'Message'}
+          placeholder={
+            blocked ?? (isRunning ? 'Steer: codex reads it at its next step' : 'What should codex do next?')
+          }
+          rows={Math.min(8, Math.max(1, text.split('\n').length))}
+          value={text}
+          disabled={blocked !== null}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+            event.preventDefault();
+            void submit();
+          }}
+        />
+        <Button kind="primary" type="submit" isBusy={isBusy} isDisabled={isEmpty || blocked !== null}>
+          {isRunning ? 'Steer' : 'Send'}
+        </Button>
+      </div>
+    </form>
+  );
+};
