@@ -57,15 +57,15 @@ const List = ({ block }: { readonly block: Extract<MarkdownBlock, { readonly kin
 const Inlines = ({ text }: { readonly text: string }) => (
   <>
     {inlinesOf(text).map((piece): ComponentChildren => {
-      const { id, kind, text: words } = piece;
-      if (kind === 'code') return <code key={id}>{words}</code>;
-      if (kind === 'strong') return <strong key={id}>{words}</strong>;
-      if (kind === 'text') return words;
-      return (
-        <a key={id} href={piece.href} target="_blank" rel="noreferrer noopener" title={piece.href}>
-          {words}
-        </a>
-      );
+      const { id, text: words } = piece;
+      if (piece.kind === 'link')
+        return (
+          <a key={id} href={piece.href} target="_blank" rel="noreferrer noopener" title={piece.href}>
+            {words}
+          </a>
+        );
+      if (piece.kind === 'code') return <code key={id}>{words}</code>;
+      return piece.kind === 'strong' ? <strong key={id}>{words}</strong> : words;
     })}
   </>
 );

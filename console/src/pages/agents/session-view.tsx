@@ -22,7 +22,7 @@ import type { Link } from './session-watch.ts';
 import { Transcript } from './transcript.tsx';
 import { useSessionWatch } from './use-session-watch.ts';
 import { WaitingCalls } from './waiting-calls.tsx';
-import { openTurn, type Watched } from './watched.ts';
+import { openTurn, type PlanStep, type Watched } from './watched.ts';
 
 const MAX_TITLE_CHARS = 80;
 
@@ -139,6 +139,7 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
                 <Icon name="down" /> {isOpen ? 'Follow' : 'To the end'}
               </button>
             )}
+            {isOpen ? <PlanNow steps={watched.plan} /> : null}
             <SessionComposer sessionId={session.id} isRunning={isOpen} blocked={blocked} onSent={add} />
           </div>
         </div>
@@ -148,6 +149,17 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
         {announcementOf(watched)}
       </p>
     </>
+  );
+};
+
+/** On a narrow screen, where the plan is far below: the step that codex works on. */
+const PlanNow = ({ steps }: { readonly steps: readonly PlanStep[] }) => {
+  const at = steps.findIndex(({ status }) => status === 'in_progress');
+  const step = steps[at];
+  return step === undefined ? null : (
+    <p class="plan-now">
+      <span class="hint">{`${at + 1} of ${steps.length}`}</span> {step.step}
+    </p>
   );
 };
 
