@@ -273,9 +273,12 @@ export class ScriptedSession {
   start(text: string): void {
     const turn = new ScriptedTurn(this);
     this.#turn = turn;
-    void turn.run(this.agents.script, text).finally(() => {
+    void turn.run(this.agents.script, text).then(() => {
       this.#turn = null;
       this.setStatus('idle');
+      // What the turn did not read becomes the first message of another one.
+      const [left] = turn.unread;
+      if (left !== undefined) this.start(left);
     });
   }
 
@@ -375,6 +378,10 @@ export class ScriptedTurn {
     this.#onSteered();
   }
 
+  get unread(): readonly string[] {
+    return this.signal.aborted ? [] : this.#steered;
+  }
+
   /** Waits for a message to the running turn, and adds it as an item. */
   async steered(): Promise<string> {
     while (this.#steered.length === 0 && !this.signal.aborted)
@@ -448,9 +455,7 @@ export class ScriptedTurn {
 
   plan(steps: readonly (readonly [step: string, status: string])[]): void {
     const plan = steps.map(([step, status]) => ({ step, status }));
-    const fields = { server_label: 'codex', name: 'update_plan', arguments: { plan }, output: 'Plan updated', error: null };
-    const item = this.#added('mcp_call', fields);
-    this.#done({ ...item, status: 'completed' });
+    this.#emit('codex.turn.plan.updated', { plan });
   }
 
   search(query: string): void {
@@ -544,7 +549,7 @@ export class ScriptedTurn {
   }
 
   #emit(type: string, fields: Fields): void {
-    const name = type.startsWith('agent.') ? type : `agent.session.${type}`;
+    const name = /^(?:agent|codex)\./.test(type) ? type : `agent.session.${type}`;
     this.session.emit(name, { session_id: this.session.id, turn_id: this.id, ...fields });
   }
 }

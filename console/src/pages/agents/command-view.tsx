@@ -6,8 +6,11 @@ import { duration } from '../../format/numbers.ts';
 import { Elapsed } from './elapsed.tsx';
 import { useFollowElement } from './follow-end.ts';
 import { HEAD_CHARS, NO_OUTPUT, spansOf, type Output, type OutputBlock } from './output.ts';
-import { shownCommand, size } from './readable.ts';
+import { shortened, shownCommand, size } from './readable.ts';
 import type { Entry } from './watched.ts';
+
+/** A longer command is shown whole when it is open. */
+const LONG_CHARS = 90;
 
 /** A command with its output, as it comes. */
 export const CommandView = ({ entry }: { readonly entry: Entry }) => {
@@ -17,8 +20,11 @@ export const CommandView = ({ entry }: { readonly entry: Entry }) => {
   const [isOpen, setIsOpen] = useState(!isHistory || !isDone);
   const kept = output ?? NO_OUTPUT;
   const isEmpty = kept.chars === 0;
+  const [firstLine = ''] = command.split('\n', 1);
+  const isLong = command.length > LONG_CHARS || firstLine !== command;
+  const label = shortened(command.replaceAll('\n', ' '), LONG_CHARS);
   return (
-    <section class={`run-box command command-${stateOf(entry)}`} aria-label={`Command: ${command}`}>
+    <section class={`run-box command command-${stateOf(entry)}`} aria-label={`Command: ${label}`}>
       <header class="run-head">
         <button
           type="button"
@@ -30,21 +36,26 @@ export const CommandView = ({ entry }: { readonly entry: Entry }) => {
           <span class="command-prompt" aria-hidden="true">
             $
           </span>
-          <code class={isOpen ? 'command-line command-line-open' : 'command-line'}>{command}</code>
+          <code class="command-line">{firstLine}</code>
         </button>
         <CommandState entry={entry} />
       </header>
       {isOpen ? (
         <div class="run-body">
+          {isLong ? (
+            <pre class="command-whole" tabIndex={0} role="region" aria-label={`All of ${label}`}>
+              {command}
+            </pre>
+          ) : null}
           {isHistory && !isDone ? (
             <p class="run-note">It was running already: the beginning of its output comes when it ends.</p>
           ) : null}
           {isEmpty ? (
             <p class="run-note">{isDone ? 'No output.' : 'No output yet.'}</p>
           ) : (
-            <Terminal output={kept} label={`Output of ${command}`} />
+            <Terminal output={kept} label={`Output of ${label}`} />
           )}
-          <CommandFacts entry={entry} command={command} />
+          <CommandFacts entry={entry} command={command} output={kept} />
         </div>
       ) : null}
     </section>
@@ -80,18 +91,33 @@ const CommandState = ({ entry }: { readonly entry: Entry }) => {
   );
 };
 
-const CommandFacts = ({ entry, command }: { readonly entry: Entry; readonly command: string }) => {
-  const { item, output } = entry;
-  const cwd = item['cwd'];
+interface CommandFactsProps {
+  readonly entry: Entry;
+  readonly command: string;
+  readonly output: Output;
+}
+
+const CommandFacts = ({ entry: { item, isDone }, command, output }: CommandFactsProps) => {
+  const { cwd } = item;
+  const isWhole = isDone && output.chars > 0;
+  const text = useMemo(() => (isWhole ? textOfOutput(output) : command), [isWhole, output, command]);
   return (
     <footer class="run-foot">
       <span class="run-where">
         {typeof cwd === 'string' ? cwd : ''}
-        {output === null || output.chars === 0 ? null : ` · ${size(output.chars)}`}
+        {output.chars === 0 ? null : ` · ${size(output.chars)}`}
       </span>
-      <CopyButton text={command} label="Copy the command" />
+      <CopyButton text={text} label={isWhole ? 'Copy the output' : 'Copy the command'} />
     </footer>
   );
+};
+
+/** What is kept of the output, without colours. */
+const textOfOutput = ({ head, tail, droppedChars }: Output): string => {
+  const [first, last] = [head, tail].map((blocks) =>
+    blocks.map((block) => spansOf(block).map(({ text }) => text).join('')).join(''),
+  );
+  return droppedChars === 0 ? `${first}${last}` : `${first}\n[… ${size(droppedChars)} …]\n${last}`;
 };
 
 /** The end of the output, or its beginning. It stays at the end unless a person scrolls up. */

@@ -10,7 +10,7 @@ const isNearEnd = ({ scrollHeight, scrollTop, clientHeight }: Element): boolean 
   scrollHeight - scrollTop - clientHeight < NEAR_PX;
 
 /** Keeps the page at its end while it grows, unless a person has scrolled up. */
-export const useFollowPage = (changes: unknown, isAtEndFirst: boolean) => {
+export const useFollowPage = (changes: readonly unknown[], isAtEndFirst: boolean) => {
   const follows = useRef(isAtEndFirst);
   const [isAtEnd, setIsAtEnd] = useState(true);
   useEffect(() => {
@@ -35,7 +35,7 @@ export const useFollowPage = (changes: unknown, isAtEndFirst: boolean) => {
   }, []);
   useLayoutEffect(() => {
     if (follows.current) toEnd();
-  }, [changes, toEnd]);
+  }, [...changes, toEnd]);
   return { isAtEnd, toEnd };
 };
 
@@ -43,9 +43,12 @@ export const useFollowPage = (changes: unknown, isAtEndFirst: boolean) => {
 export const useFollowElement = (changes: unknown, isAtEndFirst: boolean): RefObject<HTMLPreElement | null> => {
   const ref = useRef<HTMLPreElement>(null);
   const follows = useRef(isAtEndFirst);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    if (follows.current && ref.current !== null) ref.current.scrollTop = ref.current.scrollHeight;
+  }, [changes]);
+  useLayoutEffect(() => {
     const element = ref.current;
-    let top = 0;
+    let top = element?.scrollTop ?? 0;
     const scrolled = (): void => {
       if (element === null) return;
       const isNear = isNearEnd(element);
@@ -55,8 +58,5 @@ export const useFollowElement = (changes: unknown, isAtEndFirst: boolean): RefOb
     element?.addEventListener('scroll', scrolled, { passive: true });
     return () => element?.removeEventListener('scroll', scrolled);
   }, []);
-  useLayoutEffect(() => {
-    if (follows.current && ref.current !== null) ref.current.scrollTop = ref.current.scrollHeight;
-  }, [changes]);
   return ref;
 };

@@ -1,11 +1,11 @@
-import { useMemo } from 'preact/hooks';
+import { useId, useMemo, useState } from 'preact/hooks';
 
 import { Card } from '../../components/card.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Time } from '../../components/time.tsx';
 import { compact, whole } from '../../format/numbers.ts';
-import { argumentsOf, asksBeforeCommands, workspaceOf, type AgentSession } from './agent-answers.ts';
+import { APPROVAL, argumentsOf, asksBeforeCommands, workspaceOf, type AgentSession } from './agent-answers.ts';
 import { changesOf, diffOf } from './diff.ts';
 import { DiffCounts } from './patch-view.tsx';
 import { visible } from './readable.ts';
@@ -14,12 +14,26 @@ import type { PlanStep, Watched, WatchedTurn } from './watched.ts';
 /** What is worth to keep in sight: the plan, the changed files, the usage, and facts. */
 export const SessionSide = ({ watched }: { readonly watched: Watched }) => {
   const { session, turns, plan } = watched;
+  const id = useId();
+  // On a narrow screen only: a wide one always shows it.
+  const [isOpen, setIsOpen] = useState(false);
   return (
     <aside class="session-side" aria-label="About this session">
-      {plan.length > 0 ? <Plan steps={plan} /> : null}
-      <ChangedFiles turns={turns} />
-      <UsageCard session={session} />
-      <SessionFacts session={session} />
+      <button
+        type="button"
+        class="side-toggle"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        <span class="run-chevron" aria-hidden="true" /> Plan, files, usage
+      </button>
+      <div id={id} class={isOpen ? 'side-cards side-cards-open' : 'side-cards'}>
+        {plan.length > 0 ? <Plan steps={plan} /> : null}
+        <ChangedFiles turns={turns} />
+        <UsageCard session={session} />
+        <SessionFacts session={session} />
+      </div>
     </aside>
   );
 };
@@ -116,7 +130,7 @@ const UsageCard = ({ session: { usage } }: { readonly session: AgentSession }) =
 const SessionFacts = ({ session }: { readonly session: AgentSession }) => {
   const { agent, environment, id } = session;
   const workspace = workspaceOf(session);
-  const functions = agent.tools.filter((tool) => tool.type === 'function').length;
+  const functions = agent.tools.filter(({ type, name }) => type === 'function' && name !== APPROVAL).length;
   const folder = environment.workspace_directory;
   return (
     <Card title="Session">
@@ -125,12 +139,12 @@ const SessionFacts = ({ session }: { readonly session: AgentSession }) => {
           ['Workspace', workspace ?? 'None'],
           ...(folder === undefined ? [] : [['Folder', <code key="folder">{folder}</code>] as const]),
           ['Model', agent.model],
-          ['Effort', agent.reasoning?.effort ?? 'Default of the model'],
-          ['Asks first', asksBeforeCommands(session) ? 'Before commands and patches' : 'No'],
+          ['Effort', agent.reasoning?.effort ?? 'Default'],
+          ['Asks first', asksBeforeCommands(session) ? 'Yes' : 'No'],
           ...(functions > 0 ? [['Functions', whole(functions)] as const] : []),
           ...(agent.instructions === null ? [] : [['Instructions', agent.instructions] as const]),
           ['Created', <Time key="created" at={session.created_at} />],
-          ['Last active', <Time key="active" at={session.last_active_at} />],
+          ['Last active', <Time key={session.last_active_at} at={session.last_active_at} />],
         ]}
       />
       <div class="copy-id">

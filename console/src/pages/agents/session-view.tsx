@@ -99,7 +99,11 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
   const isOpen = turn !== null || session.status === 'in_progress' || session.status === 'requires_action';
   const { pending, add } = usePending(watched);
   const [opensAtEnd] = useState(isOpen);
-  const { isAtEnd, toEnd } = useFollowPage(watched, opensAtEnd);
+  const { isAtEnd, toEnd } = useFollowPage([watched, pending.length], opensAtEnd);
+  const sent = (text: string): void => {
+    add(text);
+    toEnd();
+  };
   const blocked =
     link.kind === 'gone' ? 'This session was deleted.' : session.status === 'failed' ? 'This session has ended.' : null;
   return (
@@ -116,12 +120,13 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
         <LinkState link={link} />
       </p>
       <div class="session">
+        <SessionSide watched={watched} />
         <div class="session-main">
           {children}
           {watched.turns.length === 0 && pending.length === 0 ? (
             <Empty>Nothing has been said yet. Write what codex should do.</Empty>
           ) : null}
-          <Transcript turns={watched.turns} />
+          <Transcript watched={watched} />
           {pending.map((text, index) => (
             // oxlint-disable-next-line react/no-array-index-key
             <section key={index} class="said said-user said-pending" aria-label="You">
@@ -140,10 +145,9 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
               </button>
             )}
             {isOpen ? <PlanNow steps={watched.plan} /> : null}
-            <SessionComposer sessionId={session.id} isRunning={isOpen} blocked={blocked} onSent={add} />
+            <SessionComposer sessionId={session.id} isRunning={isOpen} blocked={blocked} onSent={sent} />
           </div>
         </div>
-        <SessionSide watched={watched} />
       </div>
       <p class="visually-hidden" role="status">
         {announcementOf(watched)}

@@ -13,42 +13,70 @@ import { Elapsed } from './elapsed.tsx';
 import { MessageText } from './message-text.tsx';
 import { PatchFiles } from './patch-view.tsx';
 import { shortened, shownCommand, visible } from './readable.ts';
-import { shownText, stepsOf, type Entry, type WatchedTurn } from './watched.ts';
+import { shownText, stepsOf, type Entry, type Watched, type WatchedTurn } from './watched.ts';
 
 /** Turns with their items, in the order in which they began. */
-export const Transcript = ({ turns }: { readonly turns: readonly WatchedTurn[] }) => (
+export const Transcript = ({ watched: { turns, session } }: { readonly watched: Watched }) => (
   <ol class="turns" aria-label="Turns">
     {turns.map((turn) => (
-      <TurnView key={turn.id} turn={turn} />
+      <TurnView key={turn.id} turn={turn} isWaiting={session.status === 'requires_action'} />
     ))}
   </ol>
 );
 
-const TurnView = ({ turn: { id, turn, entries } }: { readonly turn: WatchedTurn }) => (
-  <li class="turn">
-    {entries.map((entry) => (
-      <Kept key={entry.item.id} entry={entry} />
-    ))}
-    {turn === null ? null : <TurnEnd id={id} turn={turn} isSilent={isSilent(entries)} />}
-  </li>
-);
+/** The outputs of calls in a turn, by the ids of the calls. */
+const outputsOf = (entries: readonly Entry[]): ReadonlyMap<unknown, Entry> =>
+  new Map(
+    entries
+      .filter(({ item }) => item.type === 'function_call_output')
+      .map((entry) => [entry.item['call_id'], entry]),
+  );
+
+const TurnView = ({ turn: { id, turn, entries }, isWaiting }: { readonly turn: WatchedTurn; readonly isWaiting: boolean }) => {
+  const outputs = outputsOf(entries);
+  const calls = new Set(entries.filter(({ item }) => item.type === 'function_call').map(({ item }) => item['call_id']));
+  return (
+    <li class="turn">
+      {entries.map((entry) => {
+        const { id: itemId, type, call_id: callId } = entry.item;
+        // An output is shown with its call.
+        if (type === 'function_call_output' && calls.has(callId)) return null;
+        const answer = type === 'function_call' ? (outputs.get(callId) ?? null) : null;
+        return <Kept key={itemId} entry={entry} answer={answer} />;
+      })}
+      {turn === null ? null : (
+        <TurnEnd
+          id={id}
+          turn={turn}
+          status={isWaiting && turn.status === 'in_progress' ? 'waiting' : turn.status}
+          isSilent={isSilent(entries)}
+        />
+      )}
+    </li>
+  );
+};
 
 /** Nothing on the page moves: the model thinks. */
 const isSilent = (entries: readonly Entry[]): boolean => entries.every(({ isDone }) => isDone);
 
+interface EntryProps {
+  readonly entry: Entry;
+  /** The output of a call. */
+  readonly answer: Entry | null;
+}
+
 /** Rendered again only if its entry is another one. */
-const Kept = ({ entry }: { readonly entry: Entry }) => useMemo(() => <EntryView entry={entry} />, [entry]);
-
-const EntryView = ({ entry }: { readonly entry: Entry }) => {
-  const { item, isHistory } = entry;
-  return (
-    <div class={isHistory ? 'entry' : 'entry entry-new'}>
-      <EntryBody entry={entry} key={item.id} />
-    </div>
+const Kept = ({ entry, answer }: EntryProps) =>
+  useMemo(
+    () => (
+      <div class={entry.isHistory ? 'entry' : 'entry entry-new'}>
+        <EntryBody entry={entry} answer={answer} />
+      </div>
+    ),
+    [entry, answer],
   );
-};
 
-const EntryBody = ({ entry }: { readonly entry: Entry }) => {
+const EntryBody = ({ entry, answer }: EntryProps) => {
   const { item } = entry;
   switch (item.type) {
     case 'message':
@@ -58,9 +86,13 @@ const EntryBody = ({ entry }: { readonly entry: Entry }) => {
     case 'command_execution':
       return <CommandView entry={entry} />;
     case 'function_call':
-      return item['name'] === APPROVAL ? <Asked item={item} /> : <CallView item={item} />;
+      return item['name'] === APPROVAL ? (
+        <Approval item={item} answer={answer} />
+      ) : (
+        <CallView item={item} answer={answer} />
+      );
     case 'function_call_output':
-      return <CallResult item={item} />;
+      return <Folded title="Output of a call" text={printed(item['output'])} />;
     case 'mcp_call':
       return <ToolView item={item} />;
     case 'web_search_call':
@@ -157,42 +189,44 @@ const Folded = ({ title, text }: { readonly title: string; readonly text: string
 const printed = (value: unknown): string =>
   typeof value === 'string' ? indented(value) : (JSON.stringify(value, null, 2) ?? '');
 
-/** What was asked before a command or a patch. */
-const Asked = ({ item }: { readonly item: AgentItem }) => {
+/** What an approval was asked for. */
+const proposalText = (item: AgentItem): ComponentChildren => {
   const { name, arguments: input } = argumentsOf(item['arguments']);
   const { cmd } = argumentsOf(input);
-  const what =
-    typeof cmd === 'string' ? (
-      <code>{shortened(shownCommand(cmd), 160)}</code>
-    ) : name === 'apply_patch' ? (
-      'a change of files'
-    ) : (
-      <code>{String(name)}</code>
-    );
-  return <Line icon="ask">codex asked for {what}</Line>;
+  if (typeof cmd === 'string') return <code>{shortened(shownCommand(cmd), 160)}</code>;
+  return name === 'apply_patch' ? 'a change of files' : <code>{String(name)}</code>;
 };
 
-const CallView = ({ item }: { readonly item: AgentItem }) => (
-  <Folded title={`Call of ${String(item['name'])}`} text={printed(item['arguments'])} />
-);
+const APPROVE = /^(?:approve|\{\s*"approve":\s*true\s*\})$/;
 
-/** The answer to an approval or to a function call. */
-const CallResult = ({ item }: { readonly item: AgentItem }) => {
-  const { error, output } = item;
-  const text = typeof output === 'string' ? output.trim() : '';
-  if (text === 'approve' || /^\{"approve":\s*true\}$/.test(text))
+/** What was asked before a command or a patch, and the answer. */
+const Approval = ({ item, answer }: { readonly item: AgentItem; readonly answer: Entry | null }) => {
+  const what = proposalText(item);
+  if (answer === null)
+    return item.status === 'in_progress' ? (
+      <Line icon="ask">Asks for {what}</Line>
+    ) : (
+      <Line icon="ask">Not answered: {what}</Line>
+    );
+  const { output, error } = answer.item;
+  if (answer.item.status !== 'failed' && typeof output === 'string' && APPROVE.test(output.trim()))
     return (
       <Line icon="check" tone="good">
-        Approved
+        Approved: {what}
       </Line>
     );
-  if (item.status === 'failed' || typeof error === 'string')
-    return (
-      <Line icon="close" tone="bad">
-        Declined{typeof error === 'string' && error !== '' ? `: ${error}` : ''}
-      </Line>
-    );
-  return <Folded title="Output of the call" text={printed(output)} />;
+  return (
+    <Line icon="close" tone="bad">
+      Declined: {what}
+      {typeof error === 'string' && error !== '' ? <span class="line-reason">“{error}”</span> : null}
+    </Line>
+  );
+};
+
+const CallView = ({ item, answer }: { readonly item: AgentItem; readonly answer: Entry | null }) => {
+  const result = answer === null ? '' : printed(answer.item['error'] ?? answer.item['output']);
+  const text = result === '' ? printed(item['arguments']) : `${printed(item['arguments'])}\n\n→ ${result}`;
+  return <Folded title={`Call of ${String(item['name'])}`} text={text} />;
 };
 
 const ToolView = ({ item }: { readonly item: AgentItem }) => {
@@ -201,8 +235,8 @@ const ToolView = ({ item }: { readonly item: AgentItem }) => {
   if (item['name'] === 'apply_patch') return <Patch item={item} />;
   if (item['name'] === 'update_plan') {
     const steps = stepsOf(input['plan']);
-    const done = steps.filter(({ status }) => status === 'completed').length;
-    return <Line icon="plan">{`Plan: ${done} of ${steps.length} steps done`}</Line>;
+    const now = steps.find(({ status }) => status === 'in_progress')?.step;
+    return <Line icon="plan">{now === undefined ? 'Updated the plan' : `Plan: ${now}`}</Line>;
   }
   if (item['name'] === 'view_image') return <Line icon="eye">Looked at {String(input['path'] ?? 'an image')}</Line>;
   if (item['name'] === 'write_stdin')
@@ -261,12 +295,13 @@ const WORDS: Readonly<Record<AgentTurn['status'], string>> = {
 interface TurnEndProps {
   readonly id: string;
   readonly turn: AgentTurn;
+  readonly status: AgentTurn['status'];
   readonly isSilent: boolean;
 }
 
 /** The state of a turn, below its items. */
-const TurnEnd = ({ id, turn, isSilent: isThinking }: TurnEndProps) => {
-  const { status, error, usage, started_at: startedAt, completed_at: completedAt } = turn;
+const TurnEnd = ({ id, turn, status, isSilent: isThinking }: TurnEndProps) => {
+  const { error, usage, started_at: startedAt, completed_at: completedAt } = turn;
   const isOver = completedAt !== null || ['cancelled', 'completed', 'failed'].includes(status);
   const took = startedAt !== null && completedAt !== null ? duration(Math.max(0, completedAt - startedAt) * 1000) : null;
   return (
