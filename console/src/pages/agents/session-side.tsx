@@ -91,7 +91,7 @@ const ChangedFiles = ({ turns }: { readonly turns: readonly WatchedTurn[] }) => 
   if (files.length === 0) return null;
   return (
     <Card title="Changed files" aside={<span class="hint">{whole(files.length)}</span>}>
-      <ul class="changed">
+      <ul class="changed" tabIndex={0} aria-label="Changed files">
         {files.map(([path, counts]) => (
           <li key={path}>
             <code title={path}>{visible(path)}</code>
