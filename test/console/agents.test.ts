@@ -1,6 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { auditPage, openConsoleBrowser, settled, tabStops, type ConsolePage } from '../support/console-browser.ts';
+import {
+  auditPage,
+  openConsoleBrowser,
+  settled,
+  tabStops,
+  type ConsolePage,
+} from '../support/console-browser.ts';
 import { startAgentsServer, type AgentsServer } from './support/agents-server.ts';
 import type { ScriptedTurn } from './support/scripted-agents.ts';
 
@@ -63,7 +69,9 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
     const opened = await open(server);
     const { page } = opened;
     const workspaces = page.getByRole('region', { name: 'Workspaces' });
-    await expect.poll(() => workspaces.innerText()).toMatch(/demo\s+Free\s+\/srv\/demo\s+Read and write · No network/);
+    await expect
+      .poll(() => workspaces.innerText())
+      .toMatch(/demo\s+Free\s+\/srv\/demo\s+Read and write · No network/);
     expect(await workspaces.innerText()).toMatch(/docs[^]+Read only · registry\.npmjs\.org/);
     await page.getByText('There are no sessions yet.').waitFor();
     expect(await auditPage(opened)).toEqual([]);
@@ -97,13 +105,21 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
   it('loads more sessions, and shows those that others start', async () => {
     const server = await startServer();
     for (let number = 1; number <= 25; number += 1)
-      server.agents.create({ environment: { type: 'none' }, agent: { model: 'gpt-5.5' }, input: `Task ${number}.` });
+      server.agents.create({
+        environment: { type: 'none' },
+        agent: { model: 'gpt-5.5' },
+        input: `Task ${number}.`,
+      });
     const { page } = await open(server);
     await page.getByText('Task 25.').waitFor();
     expect(await page.getByText('Task 5.', { exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Show more' }).click();
     await page.getByText('Task 1.', { exact: true }).waitFor();
-    server.agents.create({ environment: { type: 'none' }, agent: { model: 'gpt-5.5' }, input: 'Another one.' });
+    server.agents.create({
+      environment: { type: 'none' },
+      agent: { model: 'gpt-5.5' },
+      input: 'Another one.',
+    });
     await page.getByText('Another one.').waitFor();
     expect(await page.locator('.session-row').count()).toBe(26);
   });
@@ -113,7 +129,9 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
     server.turnOff();
     const opened = await open(server);
     await opened.page.getByRole('heading', { name: 'Agents are off' }).waitFor();
-    expect(await opened.page.getByRole('region', { name: 'the example' }).innerText()).toContain('"workspace": "/srv/demo"');
+    expect(await opened.page.getByRole('region', { name: 'the example' }).innerText()).toContain(
+      '"workspace": "/srv/demo"',
+    );
     // The browser itself reports the status of the answer.
     expect(opened.problems.splice(0)).toEqual([expect.stringContaining('404')]);
     expect(await auditPage(opened)).toEqual([]);
@@ -177,6 +195,7 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     await second.getByLabel('Output').fill('no station');
     await second.getByRole('button', { name: 'Send as error' }).click();
     await page.getByText('sunny and no station', { exact: true }).waitFor();
+    expect(server.agents.last.inputs.slice(1).map(({ success }) => success)).toEqual([true, false]);
   });
 
   it('shows a long output as it comes, with its beginning and its end, and within limits', async () => {
@@ -188,7 +207,10 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
       command.write('\u001B[31mfirst line\u001B[0m\n');
       await gate.promise;
       // Four megabytes, in pieces that split lines and escape sequences.
-      const text = Array.from({ length: 60_000 }, (_, at) => `\u001B[32mline\u001B[0m ${at} ${'x'.repeat(60)}\n`).join('');
+      const text = Array.from(
+        { length: 60_000 },
+        (_, at) => `\u001B[32mline\u001B[0m ${at} ${'x'.repeat(60)}\n`,
+      ).join('');
       for (let at = 0; at < text.length; at += 997) {
         command.write(text.slice(at, at + 997));
         if (at % 99_700 === 0) await new Promise((resolve) => void setImmediate(resolve));
@@ -204,7 +226,10 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     gate.open();
     await expect.poll(() => terminal(opened).innerText()).toMatch(/line 59999 x+\n100%\n$/);
     const heightOf = (): Promise<number[]> =>
-      terminal(opened).evaluate((element) => [element.scrollTop + element.clientHeight, element.scrollHeight]);
+      terminal(opened).evaluate((element) => [
+        element.scrollTop + element.clientHeight,
+        element.scrollHeight,
+      ]);
     const [bottom = 0, height = 0] = await heightOf();
     expect(Math.abs(height - bottom)).toBeLessThan(3);
     expect((await terminal(opened).innerText()).length).toBeLessThan(400_000);
@@ -228,11 +253,24 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     const lines = Array.from({ length: 5000 }, (_, at) => `+const value${at} = ${at};`).join('\n');
     const opened = await watch(server, async (turn) => {
       turn.patch([
-        { path: 'src/small.ts', kind: 'update', move_path: null, diff: '@@ -1,2 +1,2 @@\n same\n-old\n+new\n' },
-        { path: 'src/large.ts', kind: 'update', move_path: 'src/moved.ts', diff: `@@ -1,0 +1,5000 @@\n${lines}\n` },
+        {
+          path: 'src/small.ts',
+          kind: 'update',
+          move_path: null,
+          diff: '@@ -1,2 +1,2 @@\n same\n-old\n+new\n',
+        },
+        {
+          path: 'src/large.ts',
+          kind: 'update',
+          move_path: 'src/moved.ts',
+          diff: `@@ -1,0 +1,5000 @@\n${lines}\n`,
+        },
         { path: 'gone.md', kind: 'delete', move_path: null, diff: 'Nothing\nhere\n' },
       ]);
-      turn.patch([{ path: '../outside', kind: 'add', move_path: null, diff: 'x' }], 'Outside of the workspace.');
+      turn.patch(
+        [{ path: '../outside', kind: 'add', move_path: null, diff: 'x' }],
+        'Outside of the workspace.',
+      );
       await turn.say('Changed.');
     });
     const { page } = opened;
@@ -306,7 +344,7 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     expect(await opened.page.getByText('codex reads this at its next step.').count()).toBe(0);
   });
 
-  it('shows the same to two viewers, of whom one answers', async () => {
+  it('shows the same to two viewers, and one of them answers', async () => {
     const server = await startServer();
     const opened = await watch(server, async (turn) => {
       await turn.approve('exec_command', { cmd: 'npm install' });
@@ -397,7 +435,11 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
       }
       if (text === 'second') throw new Error('The model is gone.');
     };
-    const { id } = server.agents.create({ environment: { type: 'none' }, agent: { model: 'm' }, input: 'first' });
+    const { id } = server.agents.create({
+      environment: { type: 'none' },
+      agent: { model: 'm' },
+      input: 'first',
+    });
     const session = server.agents.session(id);
     await expect.poll(() => session.isRunning).toBe(false);
     session.start('second');
@@ -428,7 +470,14 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
         turn.plan([['Build everything', 'in_progress']]);
         const command = turn.command(`echo ${'long '.repeat(80)}`);
         command.write(`${'wide'.repeat(200)}\n`);
-        turn.patch([{ path: `${'deep/'.repeat(20)}file.ts`, kind: 'add', move_path: null, diff: `${'y'.repeat(400)}\n` }]);
+        turn.patch([
+          {
+            path: `${'deep/'.repeat(20)}file.ts`,
+            kind: 'add',
+            move_path: null,
+            diff: `${'y'.repeat(400)}\n`,
+          },
+        ]);
         await gate.promise;
         command.end(0);
       },
@@ -445,7 +494,12 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     const stops = await tabStops(page);
     expect(stops.filter(({ isMarked }) => !isMarked)).toEqual([]);
     expect(stops.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['Cancel the turn', 'Delete…', 'Message to the running turn', 'Copy the id of the session']),
+      expect.arrayContaining([
+        'Cancel the turn',
+        'Delete…',
+        'Message to the running turn',
+        'Copy the id of the session',
+      ]),
     );
     gate.open();
     await page.getByText('Completed', { exact: true }).waitFor();

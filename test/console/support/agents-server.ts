@@ -139,12 +139,9 @@ const page = async (
   response: ServerResponse,
   files: ReturnType<typeof createConsoleFiles>,
 ): Promise<void> => {
-  const headers = new Headers(
-    Object.entries(request.headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])) as [
-      string,
-      string,
-    ][],
-  );
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers))
+    if (typeof value === 'string') headers.set(name, value);
   const asked = new Request(`http://${String(request.headers.host)}${url.pathname}`, { headers });
   const answer = await consolePage(asked, url.pathname.slice('/console/'.length), { mode: 'on', files });
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
@@ -161,6 +158,12 @@ const MODELS = {
       reasoning_efforts: ['low', 'medium', 'high', 'xhigh'],
       default_reasoning_effort: 'medium',
     },
-    { id: 'gpt-6.1-sol', is_default: false, hidden: false, reasoning_efforts: null, default_reasoning_effort: null },
+    {
+      id: 'gpt-6.1-sol',
+      is_default: false,
+      hidden: false,
+      reasoning_efforts: null,
+      default_reasoning_effort: null,
+    },
   ],
 };

@@ -117,7 +117,10 @@ export class ScriptedAgents {
   }
 
   create(body: Fields) {
-    const environment = body['environment'] as { readonly type: string; readonly workspace_directory?: string };
+    const environment = body['environment'] as {
+      readonly type: string;
+      readonly workspace_directory?: string;
+    };
     const known = this.workspaces.find(({ name }) => name === environment.workspace_directory);
     if (environment.type === 'self_hosted' && known === undefined)
       throw new Refused(400, 'unknown_workspace', 'Unknown workspace.');
@@ -143,7 +146,8 @@ export class ScriptedAgents {
 
   remove(id: string) {
     const session = this.session(id);
-    if (session.isRunning) throw new Refused(409, 'session_busy', 'The session has a turn that runs: cancel it first.');
+    if (session.isRunning)
+      throw new Refused(409, 'session_busy', 'The session has a turn that runs: cancel it first.');
     this.#sessions.delete(id);
     session.end();
     return { id, object: 'agent.session.deleted', deleted: true };
@@ -222,7 +226,11 @@ export class ScriptedSession {
   }
 
   stateEvent(): Stored {
-    return { type: `agent.session.${String(this.#fields['status'])}`, event_id: this.agents.nextId('evt'), session: this.object() };
+    return {
+      type: `agent.session.${String(this.#fields['status'])}`,
+      event_id: this.agents.nextId('evt'),
+      session: this.object(),
+    };
   }
 
   eventsAfter(id: string): readonly Stored[] {
@@ -273,7 +281,7 @@ export class ScriptedSession {
   start(text: string): void {
     const turn = new ScriptedTurn(this);
     this.#turn = turn;
-    void turn.run(this.agents.script, text).then(() => {
+    void turn.run(this.agents.script, text).finally(() => {
       this.#turn = null;
       this.setStatus('idle');
       // What the turn did not read becomes the first message of another one.
@@ -298,7 +306,11 @@ export class ScriptedSession {
     else if (event.type === 'agent.session.input.tool_result') {
       const isKnown = this.#turn?.answer(event) ?? false;
       if (!isKnown)
-        throw new Refused(400, 'invalid_request_error', `Unknown pending tool call: ${String(event.call_id)}`);
+        throw new Refused(
+          400,
+          'invalid_request_error',
+          `Unknown pending tool call: ${String(event.call_id)}`,
+        );
     }
   }
 }
@@ -308,7 +320,10 @@ export class ScriptedTurn {
   readonly id: string;
   readonly session: ScriptedSession;
   readonly #cancelled = new AbortController();
-  readonly #pending = new Map<string, { readonly action: Fields; readonly resolve: (input: Input) => void }>();
+  readonly #pending = new Map<
+    string,
+    { readonly action: Fields; readonly resolve: (input: Input) => void }
+  >();
   readonly #steered: string[] = [];
   readonly #open = new Map<string, Item>();
   #onSteered: () => void = () => undefined;
@@ -345,7 +360,10 @@ export class ScriptedTurn {
     this.#userMessage(text);
     const error = await script(this, text).then(
       () => null,
-      (reason: unknown) => ({ code: 'server_error', message: reason instanceof Error ? reason.message : String(reason) }),
+      (reason: unknown) => ({
+        code: 'server_error',
+        message: reason instanceof Error ? reason.message : String(reason),
+      }),
     );
     for (const item of this.#open.values())
       this.#done({ ...item, status: item.type === 'command_execution' ? 'failed' : 'incomplete' });
@@ -402,7 +420,10 @@ export class ScriptedTurn {
   /** Writes a message, one piece after the other. */
   async say(text: string, { phase = 'final_answer', pieces = [text] } = {}): Promise<void> {
     const item = this.#added('message', { role: 'assistant', phase, content: [] });
-    this.#part('turn.content_part.added', item, { content_index: 0, part: { type: 'output_text', text: '' } });
+    this.#part('turn.content_part.added', item, {
+      content_index: 0,
+      part: { type: 'output_text', text: '' },
+    });
     for (const delta of pieces) {
       this.#part('turn.output_text.delta', item, { content_index: 0, delta });
       await Promise.resolve();
@@ -414,7 +435,10 @@ export class ScriptedTurn {
   think(text: string): void {
     const item = this.#added('reasoning', { summary: [] });
     const place = { summary_index: 0 };
-    this.#part('turn.reasoning_summary_part.added', item, { ...place, part: { type: 'summary_text', text: '' } });
+    this.#part('turn.reasoning_summary_part.added', item, {
+      ...place,
+      part: { type: 'summary_text', text: '' },
+    });
     this.#part('turn.reasoning_summary_text.delta', item, { ...place, delta: text });
     this.#part('turn.reasoning_summary_text.done', item, { ...place, text });
     this.#done({ ...item, status: 'completed', summary: [{ type: 'summary_text', text }] });
@@ -448,7 +472,13 @@ export class ScriptedTurn {
   }
 
   patch(changes: readonly Fields[], error: string | null = null): void {
-    const fields = { server_label: 'codex', name: 'apply_patch', arguments: { changes }, output: null, error };
+    const fields = {
+      server_label: 'codex',
+      name: 'apply_patch',
+      arguments: { changes },
+      output: null,
+      error,
+    };
     const item = this.#added('mcp_call', { ...fields, error: null });
     this.#done({ ...item, ...fields, status: error === null ? 'completed' : 'failed' });
   }
@@ -513,7 +543,12 @@ export class ScriptedTurn {
   }
 
   #userMessage(text: string): void {
-    const fields = { role: 'user', phase: null, status: 'completed', content: [{ type: 'input_text', text }] };
+    const fields = {
+      role: 'user',
+      phase: null,
+      status: 'completed',
+      content: [{ type: 'input_text', text }],
+    };
     const item = this.#item('message', fields);
     this.session.storeItem(item);
     this.#emit('turn.item.added', { output_index: null, item });

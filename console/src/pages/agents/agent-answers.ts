@@ -143,6 +143,10 @@ export const firstWords = ({ data }: Pick<List<AgentItem>, 'data'>): string | nu
   return text === '' ? null : text;
 };
 
+/** The value, if it is a string. */
+export const stringOf = (value: unknown, otherwise = ''): string =>
+  typeof value === 'string' ? value : otherwise;
+
 /** What a call got: an object, or JSON text of one. */
 export const argumentsOf = (value: unknown): Readonly<Record<string, unknown>> => {
   if (typeof value === 'string') {

@@ -14,6 +14,7 @@ import { StartForm, type AgentModel } from './start-form.tsx';
 import { shownWorkspaces, WorkspacesCard } from './workspaces-card.tsx';
 import './agents.css';
 import './session.css';
+import './transcript.css';
 
 /** Agents: codex with its own tools in the workspaces of this server. */
 export const AgentsPage = ({ rest: [id] }: PageProps) =>

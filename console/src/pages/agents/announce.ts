@@ -15,7 +15,8 @@ export const announcementOf = (watched: Watched): string => {
   if (last === undefined) return '';
   const done = last.entries.findLast(({ isDone, isHistory }) => isDone && !isHistory);
   const said = done === undefined ? '' : doneText(done);
-  const state = last.turn === null ? '' : `The turn is ${last.turn.status.replace('in_progress', 'running')}.`;
+  const state =
+    last.turn === null ? '' : `The turn is ${last.turn.status.replace('in_progress', 'running')}.`;
   return `${said} ${state}`.trim();
 };
 

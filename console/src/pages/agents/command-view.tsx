@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { duration } from '../../format/numbers.ts';
+import { stringOf } from './agent-answers.ts';
 import { Elapsed } from './elapsed.tsx';
 import { useFollowElement } from './follow-end.ts';
 import { HEAD_CHARS, NO_OUTPUT, spansOf, type Output, type OutputBlock } from './output.ts';
@@ -15,7 +16,7 @@ const LONG_CHARS = 90;
 /** A command with its output, as it comes. */
 export const CommandView = ({ entry }: { readonly entry: Entry }) => {
   const { item, isDone, isHistory, output } = entry;
-  const command = shownCommand(String(item['command'] ?? ''));
+  const command = shownCommand(stringOf(item['command']));
   // What a person has seen running stays open.
   const [isOpen, setIsOpen] = useState(!isHistory || !isDone);
   const kept = output ?? NO_OUTPUT;
@@ -26,12 +27,7 @@ export const CommandView = ({ entry }: { readonly entry: Entry }) => {
   return (
     <section class={`run-box command command-${stateOf(entry)}`} aria-label={`Command: ${label}`}>
       <header class="run-head">
-        <button
-          type="button"
-          class="run-toggle"
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        >
+        <button type="button" class="run-toggle" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           <span class="run-chevron" aria-hidden="true" />
           <span class="command-prompt" aria-hidden="true">
             $
@@ -115,7 +111,13 @@ const CommandFacts = ({ entry: { item, isDone }, command, output }: CommandFacts
 /** What is kept of the output, without colours. */
 const textOfOutput = ({ head, tail, droppedChars }: Output): string => {
   const [first, last] = [head, tail].map((blocks) =>
-    blocks.map((block) => spansOf(block).map(({ text }) => text).join('')).join(''),
+    blocks
+      .map((block) =>
+        spansOf(block)
+          .map(({ text }) => text)
+          .join(''),
+      )
+      .join(''),
   );
   return droppedChars === 0 ? `${first}${last}` : `${first}\n[… ${size(droppedChars)} …]\n${last}`;
 };

@@ -11,11 +11,14 @@ const change = (fields: Partial<FileChange>): FileChange => ({
 });
 
 const shown = (one: FileChange): readonly string[] =>
-  diffOf(one).lines.map(({ kind, text, oldLine, newLine }) => `${oldLine ?? '-'} ${newLine ?? '-'} ${kind} ${text}`);
+  diffOf(one).lines.map(
+    ({ kind, text, oldLine, newLine }) => `${oldLine ?? '-'} ${newLine ?? '-'} ${kind} ${text}`,
+  );
 
 describe('the diff of a file', () => {
   it('has the line numbers of both files', () => {
-    const diff = '--- a.ts\n+++ a.ts\n@@ -3,3 +3,4 @@ function\n one\n-two\n+2\n+3\n four\n\\ No newline at end of file\n';
+    const diff =
+      '--- a.ts\n+++ a.ts\n@@ -3,3 +3,4 @@ function\n one\n-two\n+2\n+3\n four\n\\ No newline at end of file\n';
     expect(shown(change({ diff }))).toEqual([
       '- - hunk @@ -3,3 +3,4 @@ function',
       '3 3 same one',
@@ -47,7 +50,10 @@ describe('the diff of a file', () => {
 
 describe('the changes of a patch', () => {
   it('are those of its item', () => {
-    const changes = [{ path: 'a', kind: 'add', move_path: null, diff: 'x' }, { path: 'b', kind: 'update', move_path: 'c', diff: '' }];
+    const changes = [
+      { path: 'a', kind: 'add', move_path: null, diff: 'x' },
+      { path: 'b', kind: 'update', move_path: 'c', diff: '' },
+    ];
     expect(changesOf({ changes })).toEqual([
       { path: 'a', kind: 'add', movePath: null, diff: 'x' },
       { path: 'b', kind: 'update', movePath: 'c', diff: '' },

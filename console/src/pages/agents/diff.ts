@@ -98,7 +98,9 @@ export const changesOf = (input: Readonly<Record<string, unknown>>): readonly Fi
 };
 
 const changeOf = (value: unknown): FileChange => {
-  const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
+  const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<
+    Record<string, unknown>
+  >;
   const { path, kind, move_path: movePath, diff } = fields;
   return {
     path: typeof path === 'string' ? path : '?',

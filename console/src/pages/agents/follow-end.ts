@@ -40,7 +40,10 @@ export const useFollowPage = (changes: readonly unknown[], isAtEndFirst: boolean
 };
 
 /** The same for an element that scrolls on its own. */
-export const useFollowElement = (changes: unknown, isAtEndFirst: boolean): RefObject<HTMLPreElement | null> => {
+export const useFollowElement = (
+  changes: unknown,
+  isAtEndFirst: boolean,
+): RefObject<HTMLPreElement | null> => {
   const ref = useRef<HTMLPreElement>(null);
   const follows = useRef(isAtEndFirst);
   useLayoutEffect(() => {

@@ -4,7 +4,8 @@ import { blocksOf, inlinesOf } from './markdown.ts';
 
 describe('the text of a model', () => {
   it('has paragraphs, headings, lists and code', () => {
-    const text = 'One\ntwo\n\n## Title\n- a\n  more\n  - b\n\n1. x\n2) y\n```ts\nconst a = 1;\n\n- b\n```\nend';
+    const text =
+      'One\ntwo\n\n## Title\n- a\n  more\n  - b\n\n1. x\n2) y\n```ts\nconst a = 1;\n\n- b\n```\nend';
     expect(blocksOf(text)).toEqual([
       { kind: 'text', text: 'One\ntwo' },
       { kind: 'heading', text: 'Title' },
@@ -40,7 +41,11 @@ describe('the text of a model', () => {
   });
 
   it('has code, bold words and links to the web, and no others', () => {
-    expect(inlinesOf('`a*` **b** [c](https://example.com/d) [e](javascript:f) <b>').map(({ id: _, ...piece }) => piece)).toEqual([
+    expect(
+      inlinesOf('`a*` **b** [c](https://example.com/d) [e](javascript:f) <b>').map(
+        ({ id: _id, ...piece }) => piece,
+      ),
+    ).toEqual([
       { kind: 'code', text: 'a*' },
       { kind: 'text', text: ' ' },
       { kind: 'strong', text: 'b' },

@@ -2,7 +2,12 @@
 export type MarkdownBlock =
   | { readonly kind: 'code'; readonly text: string; readonly language: string }
   | { readonly kind: 'heading'; readonly text: string }
-  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly start: number; readonly items: readonly ListItem[] }
+  | {
+      readonly kind: 'list';
+      readonly isOrdered: boolean;
+      readonly start: number;
+      readonly items: readonly ListItem[];
+    }
   | { readonly kind: 'text'; readonly text: string };
 
 export interface ListItem {

@@ -11,7 +11,8 @@ const piecewise = (text: string, length: number): Output => {
   return output;
 };
 
-const COLOURED = 'a\u001B[1;31mred\u001B[0m \u001B[32mgreen\u001B[39m\u001B[2Kend\r\n\u001B]0;title\u0007next\u0008\u001B(B\n';
+const COLOURED =
+  'a\u001B[1;31mred\u001B[0m \u001B[32mgreen\u001B[39m\u001B[2Kend\r\n\u001B]0;title\u0007next\u0008\u001B(B\n';
 
 describe('the output of a command', () => {
   it.each([1, 2, 3, 7, 100])('is the same however it arrives: in pieces of %i characters', (length) => {
@@ -44,7 +45,7 @@ describe('the output of a command', () => {
     const size = (blocks: Output['head']): number => blocks.reduce((sum, { text }) => sum + text.length, 0);
     expect(size(head)).toBeLessThan(HEAD_CHARS * 1.5);
     expect(size(tail)).toBeLessThanOrEqual(TAIL_CHARS);
-    expect(head[0]?.text).toMatch(/^\u001B\[36mline\u001B\[0m 0\n/);
+    expect(head[0]?.text).toContain('\u001B[36mline\u001B[0m 0\n');
     expect(tail.at(-1)?.text).toMatch(/99999\n$/);
     expect(size(head) + size(tail) + output.droppedChars).toBe(output.chars);
     expect(new Set([...head, ...tail].map(({ id }) => id)).size).toBe(head.length + tail.length);
@@ -58,12 +59,23 @@ describe('the output of a command', () => {
 
   it('has no control characters, whatever was sent', () => {
     const all = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).join('');
-    // oxlint-disable-next-line no-control-regex -- Control characters are what it looks for.
-    expect(textOf(outputOf(`${all}\u001B[9999;9999H\u001BPq#0\u001B\\end\n`))).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/);
+    const shown = textOf(outputOf(`${all}\u001B[9999;9999H\u001BPq#0\u001B\\end\n`));
+    const codes = [...shown]
+      .map((one) => one.codePointAt(0) ?? 0)
+      .filter((code) => code < 32 || code === 127);
+    expect(new Set(codes)).toEqual(new Set([9, 10]));
+    expect(shown).toMatch(/end\n$/);
   });
 
   it('knows 16 of the 256 colours, and no others', () => {
-    const [first, second, third] = spansOf({ text: '\u001B[38;5;9ma\u001B[38;5;200mb\u001B[38;2;1;2;3;4mc', style: '' });
-    expect([first, second, third]).toMatchObject([{ style: 'ansi-91' }, { style: '' }, { style: 'ansi-underline' }]);
+    const [first, second, third] = spansOf({
+      text: '\u001B[38;5;9ma\u001B[38;5;200mb\u001B[38;2;1;2;3;4mc',
+      style: '',
+    });
+    expect([first, second, third]).toMatchObject([
+      { style: 'ansi-91' },
+      { style: '' },
+      { style: 'ansi-underline' },
+    ]);
   });
 });

@@ -34,7 +34,8 @@ const MAX_REST_CHARS = 512;
 export const NO_OUTPUT: Output = { head: [], tail: [], chars: 0, droppedChars: 0, rest: '' };
 
 /* oxlint-disable no-control-regex -- Control characters are what these expressions find. */
-const UNFINISHED = /(?:\r|\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?|[PX^_][^\u001B]*\u001B?|[ -/]+)?)$/;
+const UNFINISHED =
+  /(?:\r|\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?|[PX^_][^\u001B]*\u001B?|[ -/]+)?)$/;
 const STRINGS = /\u001B(?:\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[PX^_][^\u001B]*\u001B\\)/g;
 const MOVES = /\u001B\[[0-?]*[ -/]*[@-ln-~]/g;
 const OTHER_ESCAPES = /\u001B(?!\[[0-9;:]*m)(?:[ -/]*[0-Z\\-~])?/g;
@@ -115,6 +116,7 @@ const bounded = (
 ): Pick<Output, 'droppedChars' | 'head' | 'tail'> => {
   let headLength = oldHead.length;
   let headChars = blocks.slice(0, headLength).reduce((sum, { text }) => sum + text.length, 0);
+  // oxlint-disable-next-line no-unmodified-loop-condition -- Once something was dropped, the head is complete.
   while (before === 0 && headLength < blocks.length && headChars < HEAD_CHARS) {
     headChars += blocks[headLength]?.text.length ?? 0;
     headLength += 1;

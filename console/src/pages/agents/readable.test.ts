@@ -14,7 +14,9 @@ it.each([
 });
 
 it('characters that hide others are spelt out', () => {
-  expect(visible('a\u202Eb\u0000\u001B[2K\tc\n👩\u200D💻')).toBe('a⟨U+202E⟩b⟨U+0000⟩⟨U+001B⟩[2K\tc\n👩\u200D💻');
+  expect(visible('a\u202Eb\u0000\u001B[2K\tc\n👩\u200D💻')).toBe(
+    'a⟨U+202E⟩b⟨U+0000⟩⟨U+001B⟩[2K\tc\n👩\u200D💻',
+  );
 });
 
 it('sizes and long texts are short', () => {

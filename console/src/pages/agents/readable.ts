@@ -4,7 +4,10 @@ const HIDDEN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A
 
 /** The text with its hidden characters spelt out. */
 export const visible = (text: string): string =>
-  text.replaceAll(HIDDEN, (one) => `⟨U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+  text.replaceAll(
+    HIDDEN,
+    (one) => `⟨U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
+  );
 
 const SHELL = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c ([\s\S]+)$/;
 

@@ -24,8 +24,24 @@ export const resultInput = ({ turn_id: turnId, call_id: callId }: RequiredAction
 type Input = ReturnType<typeof messageInput> | ReturnType<typeof resultInput> | typeof CANCEL;
 
 /** A new idempotency key. `crypto.randomUUID` is missing on plain HTTP. */
-export const newKey = (): string =>
+const newKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Keys of inputs: the same text has the same key until it has arrived. */
+export class InputKeys {
+  #text = '';
+  #key = '';
+
+  keyOf(text: string): string {
+    if (this.#text !== text) [this.#text, this.#key] = [text, newKey()];
+    return this.#key;
+  }
+
+  /** The same text is another input from now on. */
+  arrived(): void {
+    this.#text = '';
+  }
+}
 
 /** Sends an input event. With the same key it has an effect only once, however often it is sent. */
 export const sendInput = async (id: string, input: Input, key = newKey()): Promise<void> => {

@@ -1,8 +1,8 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/states.tsx';
-import { messageInput, newKey, sendInput } from './send-input.ts';
+import { InputKeys, messageInput, sendInput } from './send-input.ts';
 
 interface SessionComposerProps {
   readonly sessionId: string;
@@ -19,16 +19,15 @@ export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: Sessi
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   // Sent again after an error, the same text has an effect only once.
-  const sent = useRef({ text: '', key: '' });
+  const [keys] = useState(() => new InputKeys());
   const isEmpty = text.trim() === '';
   const submit = async (): Promise<void> => {
     if (isEmpty || isBusy || blocked !== null) return;
-    if (sent.current.text !== text) sent.current = { text, key: newKey() };
     setIsBusy(true);
     setError(null);
     try {
-      await sendInput(sessionId, messageInput(text), sent.current.key);
-      sent.current = { text: '', key: '' };
+      await sendInput(sessionId, messageInput(text), keys.keyOf(text));
+      keys.arrived();
       setText('');
       onSent(text);
     } catch (reason) {

@@ -5,7 +5,13 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Time } from '../../components/time.tsx';
 import { compact, whole } from '../../format/numbers.ts';
-import { APPROVAL, argumentsOf, asksBeforeCommands, workspaceOf, type AgentSession } from './agent-answers.ts';
+import {
+  APPROVAL,
+  argumentsOf,
+  asksBeforeCommands,
+  workspaceOf,
+  type AgentSession,
+} from './agent-answers.ts';
 import { changesOf, diffOf } from './diff.ts';
 import { DiffCounts } from './patch-view.tsx';
 import { visible } from './readable.ts';
@@ -46,7 +52,11 @@ const Plan = ({ steps }: { readonly steps: readonly PlanStep[] }) => {
     <Card title="Plan" aside={<span class="hint">{`${done} of ${steps.length}`}</span>}>
       <ol class="plan">
         {steps.map(({ step, status }) => (
-          <li key={step} class={`plan-step plan-${status}`} aria-current={status === 'in_progress' ? 'step' : undefined}>
+          <li
+            key={step}
+            class={`plan-step plan-${status}`}
+            aria-current={status === 'in_progress' ? 'step' : undefined}
+          >
             <span class="plan-mark" aria-hidden="true" />
             <span>
               <span class="visually-hidden">{MARKS[status]}: </span>

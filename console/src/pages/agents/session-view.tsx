@@ -28,7 +28,8 @@ const MAX_TITLE_CHARS = 80;
 
 /** A session as it runs, or as it was. */
 export const SessionView = ({ id }: { readonly id: string }) => {
-  const { watched, link, retry, loadEarlier, hasEarlier, isLoadingEarlier, earlierError } = useSessionWatch(id);
+  const { watched, link, retry, loadEarlier, hasEarlier, isLoadingEarlier, earlierError } =
+    useSessionWatch(id);
   if (watched === null)
     return (
       <>
@@ -83,7 +84,9 @@ const usePending = (watched: Watched) => {
 };
 
 const firstText = (item: { readonly [field: string]: unknown }): unknown =>
-  Array.isArray(item['content']) ? (item['content'][0] as { readonly text?: unknown } | undefined)?.text : null;
+  Array.isArray(item['content'])
+    ? (item['content'][0] as { readonly text?: unknown } | undefined)?.text
+    : null;
 
 interface SessionProps {
   readonly watched: Watched;
@@ -105,7 +108,11 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
     toEnd();
   };
   const blocked =
-    link.kind === 'gone' ? 'This session was deleted.' : session.status === 'failed' ? 'This session has ended.' : null;
+    link.kind === 'gone'
+      ? 'This session was deleted.'
+      : session.status === 'failed'
+        ? 'This session has ended.'
+        : null;
   return (
     <>
       <PageHead title={title}>
@@ -137,7 +144,10 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
           {session.error === null ? null : <ErrorNote error={new Error(session.error)} />}
           {watched.streamError === null ? null : <ErrorNote error={new Error(watched.streamError)} />}
           <LinkNote link={link} onRetry={onRetry} />
-          <WaitingCalls sessionId={session.id} actions={link.kind === 'gone' ? [] : session.required_actions} />
+          <WaitingCalls
+            sessionId={session.id}
+            actions={link.kind === 'gone' ? [] : session.required_actions}
+          />
           <div class="session-end">
             {isAtEnd ? null : (
               <button type="button" class="button to-end" onClick={toEnd}>
@@ -167,7 +177,13 @@ const PlanNow = ({ steps }: { readonly steps: readonly PlanStep[] }) => {
   );
 };
 
-const SessionActions = ({ session, isOpen }: { readonly session: AgentSession; readonly isOpen: boolean }) => {
+const SessionActions = ({
+  session,
+  isOpen,
+}: {
+  readonly session: AgentSession;
+  readonly isOpen: boolean;
+}) => {
   const [isCancelling, setIsCancelling] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [isAsking, setIsAsking] = useState(false);
@@ -239,7 +255,13 @@ const DeleteSession = ({ id, isOpen, onClose }: DeleteSessionProps) => {
 const LinkState = ({ link: { kind } }: { readonly link: Link }) => (
   <span class={`link-state link-${kind}`}>
     <span class="link-dot" aria-hidden="true" />
-    {kind === 'live' ? 'Live' : kind === 'connecting' ? 'Connecting' : kind === 'waiting' ? 'Reconnecting' : 'Not live'}
+    {kind === 'live'
+      ? 'Live'
+      : kind === 'connecting'
+        ? 'Connecting'
+        : kind === 'waiting'
+          ? 'Reconnecting'
+          : 'Not live'}
   </span>
 );
 

@@ -2,7 +2,14 @@ import { ApiError } from '../../api/api-error.ts';
 import { api, send } from '../../api/client.ts';
 import { readEvents } from '../../api/read-events.ts';
 import type { List } from '../../api/use-pages.ts';
-import { pagePath, sessionPath, type AgentEvent, type AgentItem, type AgentSession, type AgentTurn } from './agent-answers.ts';
+import {
+  pagePath,
+  sessionPath,
+  type AgentEvent,
+  type AgentItem,
+  type AgentSession,
+  type AgentTurn,
+} from './agent-answers.ts';
 import { afterEvents, watchedOf, withEarlier, type Watched } from './watched.ts';
 
 /** How the page is connected with the session. */

@@ -21,7 +21,9 @@ export const SessionsList = () => {
         )
       ) : (
         <>
-          {rows.length === 0 ? <Empty>There are no sessions yet. Say above what codex should do.</Empty> : null}
+          {rows.length === 0 ? (
+            <Empty>There are no sessions yet. Say above what codex should do.</Empty>
+          ) : null}
           <ul class="session-rows">
             {rows.map((session) => (
               <SessionRow key={session.id} session={session} />

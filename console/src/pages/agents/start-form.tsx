@@ -31,8 +31,7 @@ interface Draft {
 
 /** The body of `POST /v1/agents/sessions`. */
 export const sessionBody = ({ text, workspace, model, effort, instructions }: Draft, asks: boolean) => ({
-  environment:
-    workspace === '' ? { type: 'none' } : { type: 'self_hosted', workspace_directory: workspace },
+  environment: workspace === '' ? { type: 'none' } : { type: 'self_hosted', workspace_directory: workspace },
   agent: {
     model,
     reasoning: { ...(effort === '' ? {} : { effort }), summary: 'auto' },
@@ -189,7 +188,9 @@ const ModelFields = ({ draft, models, onChange }: ModelFieldsProps) => {
         {models
           .filter(({ hidden }) => !hidden)
           .map(({ id }) => (
-            <option key={id} value={id} />
+            <option key={id} value={id}>
+              {id}
+            </option>
           ))}
       </datalist>
       <Field label="Effort">

@@ -6,7 +6,15 @@ import { Icon, type IconName } from '../../components/icon.tsx';
 import { ErrorNote } from '../../components/states.tsx';
 import { compact, duration, whole } from '../../format/numbers.ts';
 import { indented } from '../../format/indented.ts';
-import { APPROVAL, argumentsOf, textOf, type AgentItem, type AgentTurn, type Usage } from './agent-answers.ts';
+import {
+  APPROVAL,
+  argumentsOf,
+  stringOf,
+  textOf,
+  type AgentItem,
+  type AgentTurn,
+  type Usage,
+} from './agent-answers.ts';
 import { CommandView } from './command-view.tsx';
 import { changesOf } from './diff.ts';
 import { Elapsed } from './elapsed.tsx';
@@ -32,9 +40,17 @@ const outputsOf = (entries: readonly Entry[]): ReadonlyMap<unknown, Entry> =>
       .map((entry) => [entry.item['call_id'], entry]),
   );
 
-const TurnView = ({ turn: { id, turn, entries }, isWaiting }: { readonly turn: WatchedTurn; readonly isWaiting: boolean }) => {
+const TurnView = ({
+  turn: { id, turn, entries },
+  isWaiting,
+}: {
+  readonly turn: WatchedTurn;
+  readonly isWaiting: boolean;
+}) => {
   const outputs = outputsOf(entries);
-  const calls = new Set(entries.filter(({ item }) => item.type === 'function_call').map(({ item }) => item['call_id']));
+  const calls = new Set(
+    entries.filter(({ item }) => item.type === 'function_call').map(({ item }) => item['call_id']),
+  );
   return (
     <li class="turn">
       {entries.map((entry) => {
@@ -238,7 +254,8 @@ const ToolView = ({ item }: { readonly item: AgentItem }) => {
     const now = steps.find(({ status }) => status === 'in_progress')?.step;
     return <Line icon="plan">{now === undefined ? 'Updated the plan' : `Plan: ${now}`}</Line>;
   }
-  if (item['name'] === 'view_image') return <Line icon="eye">Looked at {String(input['path'] ?? 'an image')}</Line>;
+  if (item['name'] === 'view_image')
+    return <Line icon="eye">Looked at {stringOf(input['path'], 'an image')}</Line>;
   if (item['name'] === 'write_stdin')
     return <Line icon="terminal">{`Typed ${visible(JSON.stringify(input['chars'] ?? ''))}`}</Line>;
   const title = `${String(item['server_label'])}: ${String(item['name'])}`;
@@ -269,8 +286,9 @@ const searchText = ({ action, status }: AgentItem): string => {
   const fields = argumentsOf(action);
   const { type, query, queries, url, pattern } = fields;
   const asked = Array.isArray(queries) && queries.length > 0 ? queries.join(', ') : query;
-  if (type === 'open_page') return `Opened ${String(url ?? 'a page')}`;
-  if (type === 'find_in_page' || type === 'find') return `Looked for “${String(pattern)}” in ${String(url)}`;
+  if (type === 'open_page') return `Opened ${stringOf(url, 'a page')}`;
+  if (type === 'find_in_page' || type === 'find')
+    return `Looked for “${stringOf(pattern)}” in ${stringOf(url)}`;
   const verb = status === 'in_progress' ? 'Searching the web' : 'Searched the web';
   return typeof asked === 'string' && asked !== '' ? `${verb}: ${asked}` : verb;
 };
@@ -303,7 +321,8 @@ interface TurnEndProps {
 const TurnEnd = ({ id, turn, status, isSilent: isThinking }: TurnEndProps) => {
   const { error, usage, started_at: startedAt, completed_at: completedAt } = turn;
   const isOver = completedAt !== null || ['cancelled', 'completed', 'failed'].includes(status);
-  const took = startedAt !== null && completedAt !== null ? duration(Math.max(0, completedAt - startedAt) * 1000) : null;
+  const took =
+    startedAt !== null && completedAt !== null ? duration(Math.max(0, completedAt - startedAt) * 1000) : null;
   return (
     <footer class={`turn-end turn-${status}`}>
       {error === null ? null : <ErrorNote error={new Error(`${error.message} (${error.code})`)} />}

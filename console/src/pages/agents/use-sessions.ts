@@ -2,7 +2,14 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 import { api } from '../../api/client.ts';
 import type { List } from '../../api/use-pages.ts';
-import { firstWords, pagePath, sessionPath, SESSIONS_PATH, type AgentItem, type AgentSession } from './agent-answers.ts';
+import {
+  firstWords,
+  pagePath,
+  sessionPath,
+  SESSIONS_PATH,
+  type AgentItem,
+  type AgentSession,
+} from './agent-answers.ts';
 
 const LIMIT = 20;
 const EVERY_MS = 5000;
@@ -94,13 +101,15 @@ export const useFirstWords = ({ id, last_active_at: activeAt }: AgentSession): s
     api.get<List<AgentItem>>(path, cancel.signal).then(
       (items) => {
         const found = firstWords(items);
-        if (found === null) return;
-        if (known.size >= MAX_KNOWN) known.clear();
-        known.set(id, found);
-        setWords(found);
+        if (found !== null) {
+          if (known.size >= MAX_KNOWN) known.clear();
+          known.set(id, found);
+          setWords(found);
+        }
+        return found;
       },
       // The row is shown without them.
-      () => undefined,
+      () => null,
     );
     return () => cancel.abort();
   }, [id, activeAt]);

@@ -1,4 +1,4 @@
-import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useId, useMemo, useState } from 'preact/hooks';
 
 import { ApiError } from '../../api/api-error.ts';
 import { Button } from '../../components/button.tsx';
@@ -6,11 +6,11 @@ import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorNote } from '../../components/states.tsx';
 import { indented } from '../../format/indented.ts';
-import { APPROVAL, argumentsOf, type RequiredAction } from './agent-answers.ts';
+import { APPROVAL, argumentsOf, stringOf, type RequiredAction } from './agent-answers.ts';
 import { changesOf } from './diff.ts';
 import { PatchFiles } from './patch-view.tsx';
 import { visible } from './readable.ts';
-import { newKey, resultInput, sendInput, type CallAnswer } from './send-input.ts';
+import { InputKeys, resultInput, sendInput, type CallAnswer } from './send-input.ts';
 
 interface WaitingCallsProps {
   readonly sessionId: string;
@@ -67,14 +67,13 @@ const useAnswer = (sessionId: string, action: RequiredAction) => {
   const [isBusy, setIsBusy] = useState(false);
   const [isTooLate, setIsTooLate] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const sent = useRef({ text: '', key: '' });
+  const [keys] = useState(() => new InputKeys());
   const answer = async (given: CallAnswer): Promise<void> => {
-    const text = JSON.stringify(given);
-    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    const key = keys.keyOf(JSON.stringify(given));
     setIsBusy(true);
     setError(null);
     try {
-      await sendInput(sessionId, resultInput(action, given), sent.current.key);
+      await sendInput(sessionId, resultInput(action, given), key);
       // The event of the session removes this call.
     } catch (reason) {
       const isUnknown = reason instanceof ApiError && reason.message.startsWith('Unknown pending tool call');
@@ -88,7 +87,7 @@ const useAnswer = (sessionId: string, action: RequiredAction) => {
 
 const inputOf = ({ arguments: value }: RequiredAction) => {
   const outer = argumentsOf(value);
-  return { tool: String(outer['name'] ?? ''), cwd: outer['cwd'], input: argumentsOf(outer['arguments']) };
+  return { tool: stringOf(outer['name']), cwd: outer['cwd'], input: argumentsOf(outer['arguments']) };
 };
 
 const titleOf = (action: RequiredAction): string => {
@@ -203,7 +202,10 @@ const FunctionForm = ({ isBusy, onAnswer }: FormProps) => {
         )}
       </Field>
       <div class="actions">
-        <Button isDisabled={isBusy} onPress={() => onAnswer({ success: false, error: text.trim() || 'The call failed.' })}>
+        <Button
+          isDisabled={isBusy}
+          onPress={() => onAnswer({ success: false, error: text.trim() || 'The call failed.' })}
+        >
           Send as error
         </Button>
         <Button kind="primary" type="submit" isBusy={isBusy}>

@@ -40,7 +40,10 @@ const output = (id: string, delta: string): AgentEvent =>
   event('agent.output.command_execution_output.delta', { item_id: id, delta });
 
 const outputOf = (watched: Watched): string =>
-  watched.turns.flatMap(({ entries }) => entries.flatMap((one) => one.output?.head ?? [])).map((one) => one.text).join('');
+  watched.turns
+    .flatMap(({ entries }) => entries.flatMap((one) => one.output?.head ?? []))
+    .map((one) => one.text)
+    .join('');
 const textsOf = (watched: Watched): readonly string[] =>
   watched.turns.flatMap(({ entries }) => entries.map(shownText));
 
@@ -103,14 +106,20 @@ describe('a session that is watched', () => {
     const over: AgentTurn = { ...TURN, id: 'turn_0', status: 'completed' };
     const watched = watchedOf(SESSION, [TURN], [item('b'), item('c')]);
     const all = withEarlier(watched, [over], [item('z', { turn_id: 'turn_0' }), item('a'), item('b')]);
-    expect(all.turns.map(({ id, turn, entries }) => [id, turn?.id, entries.map((one) => one.item.id)])).toEqual([
+    expect(
+      all.turns.map(({ id, turn, entries }) => [id, turn?.id, entries.map((one) => one.item.id)]),
+    ).toEqual([
       ['turn_0', 'turn_0', ['z']],
       ['turn_1', 'turn_1', ['a', 'b', 'c']],
     ]);
   });
 
   it('has the newest plan, of a call or of an event', () => {
-    const call = item('p', { type: 'mcp_call', name: 'update_plan', arguments: { plan: [{ step: 'One', status: 'pending' }] } });
+    const call = item('p', {
+      type: 'mcp_call',
+      name: 'update_plan',
+      arguments: { plan: [{ step: 'One', status: 'pending' }] },
+    });
     const planned = afterEvents(EMPTY, [done(call)]);
     expect(planned.plan).toEqual([{ step: 'One', status: 'pending' }]);
     const plan = [{ step: 'One', status: 'completed' }, { step: 'Two', status: 'odd' }, null];
@@ -121,7 +130,10 @@ describe('a session that is watched', () => {
   });
 
   it('says why the server ended the stream, and skips events that it does not know', () => {
-    const failed = afterEvents(EMPTY, [event('error', { error: { message: 'Too much.' } }), event('new.thing', {})]);
+    const failed = afterEvents(EMPTY, [
+      event('error', { error: { message: 'Too much.' } }),
+      event('new.thing', {}),
+    ]);
     expect(failed.streamError).toBe('Too much.');
     expect(afterEvents(failed, [event('agent.session.idle', { session: SESSION })]).streamError).toBeNull();
   });

@@ -1,4 +1,11 @@
-import { argumentsOf, textOf, type AgentEvent, type AgentItem, type AgentSession, type AgentTurn } from './agent-answers.ts';
+import {
+  argumentsOf,
+  textOf,
+  type AgentEvent,
+  type AgentItem,
+  type AgentSession,
+  type AgentTurn,
+} from './agent-answers.ts';
 import { NO_OUTPUT, outputOf, withText, type Output } from './output.ts';
 
 /** An item with what has arrived of it. */
@@ -43,7 +50,13 @@ const entryOf = (item: AgentItem, isHistory: boolean, before?: Entry): Entry => 
   const output = isCommand ? outputAfter(item, before?.output ?? null) : null;
   // The whole output may have a megabyte.
   const kept = isCommand ? { ...item, output: null } : item;
-  return { item: kept, isDone, isHistory: before?.isHistory ?? isHistory, parts: before?.parts ?? [], output };
+  return {
+    item: kept,
+    isDone,
+    isHistory: before?.isHistory ?? isHistory,
+    parts: before?.parts ?? [],
+    output,
+  };
 };
 
 /** The item's own output counts, unless it is what has arrived already. */
@@ -58,8 +71,7 @@ export const watchedOf = (
   session: AgentSession,
   turns: readonly AgentTurn[],
   items: readonly AgentItem[],
-): Watched =>
-  withEarlier({ session, turns: [], plan: planIn(items), streamError: null }, turns, items);
+): Watched => withEarlier({ session, turns: [], plan: planIn(items), streamError: null }, turns, items);
 
 /** Puts earlier turns and items before those that are there. */
 export const withEarlier = (
@@ -125,7 +137,9 @@ const joined = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
     if (continues) last.deltas.push(event.delta ?? '');
     else found.push({ event, deltas: [event.delta ?? ''] });
   }
-  return found.map(({ event, deltas }) => (deltas.length === 1 ? event : { ...event, delta: deltas.join('') }));
+  return found.map(({ event, deltas }) =>
+    deltas.length === 1 ? event : { ...event, delta: deltas.join('') },
+  );
 };
 
 export const afterEvents = (watched: Watched, events: readonly AgentEvent[]): Watched =>
