@@ -23,7 +23,12 @@ export const useFollowPage = (changes: readonly unknown[], isAtEndFirst: boolean
       setIsAtEnd(isNear);
     };
     window.addEventListener('scroll', scrolled, { passive: true });
-    const timer = window.setTimeout(() => setIsAtEnd(isNearEnd(page())), 0);
+    const timer = window.setTimeout(() => {
+      const isNear = isNearEnd(page());
+      // A short page is followed from the start.
+      follows.current ||= isNear;
+      setIsAtEnd(isNear);
+    }, 0);
     return () => {
       window.removeEventListener('scroll', scrolled);
       window.clearTimeout(timer);

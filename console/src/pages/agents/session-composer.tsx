@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { Button } from '../../components/button.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { ErrorNote } from '../../components/states.tsx';
-import { InputKeys, messageInput, sendInput } from './send-input.ts';
+import { CANCEL, InputKeys, messageInput, sendInput } from './send-input.ts';
 
 interface SessionComposerProps {
   readonly sessionId: string;
@@ -21,6 +22,7 @@ export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: Sessi
   // Sent again after an error, the same text has an effect only once.
   const [keys] = useState(() => new InputKeys());
   const isEmpty = text.trim() === '';
+  const { isCancelling, cancel } = useCancel(sessionId, isRunning, setError);
   const submit = async (): Promise<void> => {
     if (isEmpty || isBusy || blocked !== null) return;
     setIsBusy(true);
@@ -63,7 +65,31 @@ export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: Sessi
         <Button kind="primary" type="submit" isBusy={isBusy} isDisabled={isEmpty || blocked !== null}>
           {isRunning ? 'Steer' : 'Send'}
         </Button>
+        {isRunning ? (
+          <Button kind="danger" label="Cancel the turn" isBusy={isCancelling} onPress={cancel}>
+            <Icon name="stop" />
+          </Button>
+        ) : null}
       </div>
     </form>
   );
+};
+
+/** Cancelling takes until the commands of the turn have ended. */
+const useCancel = (sessionId: string, isRunning: boolean, onError: (error: unknown) => void) => {
+  const [isCancelling, setIsCancelling] = useState(false);
+  useEffect(() => {
+    if (!isRunning) setIsCancelling(false);
+  }, [isRunning]);
+  const cancel = async (): Promise<void> => {
+    setIsCancelling(true);
+    onError(null);
+    try {
+      await sendInput(sessionId, CANCEL);
+    } catch (reason) {
+      onError(reason);
+      setIsCancelling(false);
+    }
+  };
+  return { isCancelling, cancel: () => void cancel() };
 };

@@ -14,7 +14,6 @@ import { firstWords, sessionPath, workspaceOf, type AgentSession } from './agent
 import { announcementOf } from './announce.ts';
 import { useFollowPage } from './follow-end.ts';
 import { shortened } from './readable.ts';
-import { CANCEL, sendInput } from './send-input.ts';
 import { SessionComposer } from './session-composer.tsx';
 import { SessionSide } from './session-side.tsx';
 import { SessionStatusBadge } from './session-status.tsx';
@@ -143,7 +142,6 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
           ))}
           {session.error === null ? null : <ErrorNote error={new Error(session.error)} />}
           {watched.streamError === null ? null : <ErrorNote error={new Error(watched.streamError)} />}
-          <LinkNote link={link} onRetry={onRetry} />
           <WaitingCalls
             sessionId={session.id}
             actions={link.kind === 'gone' ? [] : session.required_actions}
@@ -151,9 +149,10 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
           <div class="session-end">
             {isAtEnd ? null : (
               <button type="button" class="button to-end" onClick={toEnd}>
-                <Icon name="down" /> {isOpen ? 'Follow' : 'To the end'}
+                <Icon name="down" /> {toEndText(session, isOpen)}
               </button>
             )}
+            <LinkNote link={link} onRetry={onRetry} />
             {isOpen ? <PlanNow steps={watched.plan} /> : null}
             <SessionComposer sessionId={session.id} isRunning={isOpen} blocked={blocked} onSent={sent} />
           </div>
@@ -165,6 +164,9 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
     </>
   );
 };
+
+const toEndText = ({ status }: AgentSession, isOpen: boolean): string =>
+  status === 'requires_action' ? 'Waits for your answer' : isOpen ? 'Follow' : 'To the end';
 
 /** On a narrow screen, where the plan is far below: the step that codex works on. */
 const PlanNow = ({ steps }: { readonly steps: readonly PlanStep[] }) => {
@@ -184,31 +186,10 @@ const SessionActions = ({
   readonly session: AgentSession;
   readonly isOpen: boolean;
 }) => {
-  const [isCancelling, setIsCancelling] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const [isAsking, setIsAsking] = useState(false);
-  useEffect(() => {
-    if (!isOpen) setIsCancelling(false);
-  }, [isOpen]);
-  const cancel = async (): Promise<void> => {
-    setIsCancelling(true);
-    setError(null);
-    try {
-      await sendInput(session.id, CANCEL);
-    } catch (reason) {
-      setError(reason);
-      setIsCancelling(false);
-    }
-  };
   return (
     <div class="session-actions">
-      {isOpen ? (
-        <Button kind="danger" isBusy={isCancelling} onPress={() => void cancel()}>
-          {isCancelling ? 'Cancelling…' : 'Cancel the turn'}
-        </Button>
-      ) : null}
       <Button onPress={() => setIsAsking(true)}>Delete…</Button>
-      {error === null ? null : <ErrorNote error={error} />}
       {isAsking ? <DeleteSession id={session.id} isOpen={isOpen} onClose={() => setIsAsking(false)} /> : null}
     </div>
   );

@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { ApiError } from '../../api/api-error.ts';
 import { Button } from '../../components/button.tsx';
@@ -18,32 +18,44 @@ interface WaitingCallsProps {
 }
 
 /** The calls that wait for an answer: approvals, and functions of the client. */
-export const WaitingCalls = ({ sessionId, actions }: WaitingCallsProps) =>
-  actions.length === 0 ? null : (
-    <div class="waiting">
+export const WaitingCalls = ({ sessionId, actions }: WaitingCallsProps) => {
+  const ref = useRef<HTMLDivElement>(null);
+  return (
+    <div class="waiting" ref={ref} tabIndex={-1}>
       {actions.map((action, index) => (
         <WaitingCall
           key={action.call_id}
           sessionId={sessionId}
           action={action}
           place={actions.length === 1 ? '' : ` (${index + 1} of ${actions.length})`}
+          onFocusLost={() => ref.current?.focus({ preventScroll: true })}
         />
       ))}
     </div>
   );
+};
 
 interface WaitingCallProps {
   readonly sessionId: string;
   readonly action: RequiredAction;
   readonly place: string;
+  /** What had the focus goes away: the next Tab has to continue here. */
+  readonly onFocusLost: () => void;
 }
 
-const WaitingCall = ({ sessionId, action, place }: WaitingCallProps) => {
+const WaitingCall = ({ sessionId, action, place, onFocusLost }: WaitingCallProps) => {
   const titleId = useId();
+  const ref = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    return () => {
+      if (element?.contains(document.activeElement) === true) onFocusLost();
+    };
+  }, []);
   const { isBusy, isTooLate, error, answer } = useAnswer(sessionId, action);
   const isApproval = action.name === APPROVAL;
   return (
-    <section class="waiting-call" aria-labelledby={titleId}>
+    <section class="waiting-call" ref={ref} aria-labelledby={titleId}>
       <h2 id={titleId}>
         <Icon name={isApproval ? 'ask' : 'tool'} />
         {isApproval ? titleOf(action) : `The client has to answer ${action.name}`}
@@ -53,7 +65,7 @@ const WaitingCall = ({ sessionId, action, place }: WaitingCallProps) => {
       {isTooLate ? (
         <p class="note">This call waits no longer: it was answered elsewhere, or took too long.</p>
       ) : isApproval ? (
-        <ApprovalForm isBusy={isBusy} onAnswer={answer} />
+        <ApprovalForm isBusy={isBusy} onAnswer={answer} onBack={onFocusLost} />
       ) : (
         <FunctionForm isBusy={isBusy} onAnswer={answer} />
       )}
@@ -131,9 +143,19 @@ interface FormProps {
   readonly onAnswer: (answer: CallAnswer) => void;
 }
 
-const ApprovalForm = ({ isBusy, onAnswer }: FormProps) => {
+const ApprovalForm = ({ isBusy, onAnswer, onBack }: FormProps & { readonly onBack: () => void }) => {
+  const form = useRef<HTMLFormElement>(null);
   const [reason, setReason] = useState('');
   const [isDeclining, setIsDeclining] = useState(false);
+  useLayoutEffect(() => {
+    if (!isDeclining) return;
+    form.current?.querySelector('input')?.focus({ preventScroll: true });
+    form.current?.scrollIntoView({ block: 'nearest' });
+  }, [isDeclining]);
+  const back = (): void => {
+    setIsDeclining(false);
+    onBack();
+  };
   const decline = (): void =>
     onAnswer(reason.trim() === '' ? { success: false } : { success: false, error: reason.trim() });
   if (!isDeclining)
@@ -149,6 +171,7 @@ const ApprovalForm = ({ isBusy, onAnswer }: FormProps) => {
     );
   return (
     <form
+      ref={form}
       class="decline"
       onSubmit={(event) => {
         event.preventDefault();
@@ -159,18 +182,17 @@ const ApprovalForm = ({ isBusy, onAnswer }: FormProps) => {
         {(control) => (
           <input
             {...control}
-            ref={(element) => element?.focus()}
             value={reason}
             maxLength={2000}
             onInput={(event) => setReason(event.currentTarget.value)}
             onKeyDown={(event) => {
-              if (event.key === 'Escape') setIsDeclining(false);
+              if (event.key === 'Escape') back();
             }}
           />
         )}
       </Field>
       <div class="actions">
-        <Button isDisabled={isBusy} onPress={() => setIsDeclining(false)}>
+        <Button isDisabled={isBusy} onPress={back}>
           Back
         </Button>
         <Button kind="danger" type="submit" isBusy={isBusy}>
