@@ -49,9 +49,7 @@ export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: Sessi
       <div class="composer-row">
         <textarea
           aria-label={isRunning ? 'Message to the running turn' : 'Message'}
-          placeholder={
-            blocked ?? (isRunning ? 'Steer: codex reads it at its next step' : 'What should codex do next?')
-          }
+          placeholder={blocked ?? (isRunning ? 'Steer codex…' : 'What should codex do next?')}
           rows={Math.min(8, Math.max(1, text.split('\n').length))}
           value={text}
           disabled={blocked !== null}

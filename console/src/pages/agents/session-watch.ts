@@ -16,7 +16,7 @@ import { afterEvents, watchedOf, withEarlier, type Watched } from './watched.ts'
 export type Link =
   | { readonly kind: 'connecting' | 'live' }
   /** The connection was lost, and is tried again. */
-  | { readonly kind: 'waiting'; readonly reason: string; readonly retryAt: number }
+  | { readonly kind: 'waiting'; readonly reason: string }
   /** The session does not exist any more. */
   | { readonly kind: 'gone'; readonly wasThere: boolean }
   | { readonly kind: 'refused'; readonly error: unknown };
@@ -42,7 +42,7 @@ export const FIRST_STATE: WatchState = {
 const FLUSH_MS = 50;
 /** The server sends a comment every 15 seconds. */
 const SILENT_MS = 45_000;
-const RETRY_MS = [500, 1000, 2000, 4000, 8000];
+const RETRY_MS = [300, 1000, 2000, 4000, 8000];
 /** Commands may have large outputs. */
 const ITEMS = 40;
 const TURNS = 100;
@@ -87,7 +87,8 @@ export class SessionWatch {
       if (this.#stopped.signal.aborted || reason === null) return;
       const waitMs = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 0;
       this.#failures += 1;
-      this.#set({ link: { kind: 'waiting', reason, retryAt: Date.now() + waitMs } });
+      // A connection that only ended once is opened again without a word.
+      this.#set({ link: this.#failures === 1 ? { kind: 'connecting' } : { kind: 'waiting', reason } });
       await new Promise<void>((resolve) => {
         const timer = window.setTimeout(resolve, waitMs);
         this.#wake = () => {
