@@ -43,7 +43,7 @@ export const describeClient = (name: ConnectClientName): string => {
   const client: ConnectClient = CLIENTS[name];
   const files = client.files(SERVER);
   const run = client.run(SERVER);
-  const command = `\`npm run connect -- ${name}\` (without a clone: \`codex-app-server-proxy connect ${name}\`)`;
+  const command = `\`npm run connect -- ${name}\``;
   if (files.length === 0) {
     const lines = shellLines(run?.variables ?? {}, 'posix').replaceAll(
       `'${SERVER.key}'`,
@@ -57,7 +57,7 @@ export const describeClient = (name: ConnectClientName): string => {
   }
   const once = run === null ? '' : ` \`--run -- …\` starts ${client.title} for one run and writes nothing.`;
   return [
-    `${command} shows the change, asks, and writes it. \`--undo\` takes it back.${once}`,
+    `${command} [writes the settings](README.md#set-up-by-command).${once}`,
     ...files.flatMap((file, index) => [
       '',
       `${index === 0 ? 'By hand, in' : 'And in'} ${placeOf(file)}:`,

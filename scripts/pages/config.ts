@@ -57,7 +57,7 @@ const CONFIG_FILE = `## Config file
 - Values are JSON: numbers, \`true\` and \`false\`, strings, objects. Lists are arrays; a list with one entry may be a string.
 - \`mcpServers\` lists MCP servers in the form of [the MCP file](mcp.md#the-file), so no \`PROXY_MCP_CONFIG\` is needed. If the
   environment sets \`PROXY_MCP_CONFIG\`, the servers in that file are used instead.
-- \`prices\` says what a million tokens of a model cost, for [cost limits of keys](keys.md); only the file has it.
+- Only the file has \`prices\`, what a million tokens of a model cost, for [cost limits of keys](keys.md), and \`agent\`, limits of [agents](agents.md#workspaces).
 - Relative paths are relative to the folder of the file; \`~\` is the home directory.
 - An unknown key, a wrong type, invalid JSON (the message has the line and column) and a file that cannot be read stop the start. So
   does a file that another user owns or can write: it decides where your requests go. The file may contain secrets; they are

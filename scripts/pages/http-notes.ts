@@ -11,8 +11,8 @@ const BODIES: readonly string[] = [
 const PAGES: readonly string[] = [
   '## Pages in a browser',
   '',
-  'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
-  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`, and `request-id`. See [security](security.md#pages-in-a-browser).',
+  '[Pages that may call this server](security.md#pages-in-a-browser) may send any header, and read every answer, also errors, with',
+  'the headers that begin with `x-`, `openai-` and `retry-after`, and `request-id`.',
   '',
 ];
 
@@ -116,8 +116,7 @@ const NAMES: readonly string[] = [
   '## Names of conversations',
   '',
   'Obsidian Copilot and opencode ask for the name of a conversation in requests of their own. `/v1/responses` and `/v1/chat/completions` recognise them',
-  'by the headers of the client **and** by the whole prompt: how it begins, how it ends, how long it is. The same words from another program, or with more to',
-  'do behind them, are an ordinary request.',
+  'by the headers of the client **and** by the whole prompt: how it begins, how it ends, how long it is.',
   '',
   'A request with tools, `n` above 1, log probabilities or a JSON schema is never one. They are answered by `PROXY_TITLE_MODEL` with effort `low`, whatever model they name; the header `x-proxy-served-model` names',
   'the model that answered, if it is another one. Without `PROXY_TITLE_MODEL` it is the smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash,',

@@ -14,6 +14,8 @@ export const PROTOCOL_ROOTS = [
   'v2/TurnStartResponse',
   'v2/TurnInterruptParams',
   'v2/TurnInterruptResponse',
+  'v2/TurnSteerParams',
+  'v2/TurnSteerResponse',
   'v2/ThreadUnsubscribeParams',
   'v2/ThreadUnsubscribeResponse',
   'v2/ListMcpServerStatusParams',
@@ -38,6 +40,14 @@ export const PROTOCOL_ROOTS = [
   'v2/FeedbackUploadResponse',
   'v2/ReviewStartParams',
   'v2/ReviewStartResponse',
+  'v2/ThreadBackgroundTerminalsCleanParams',
+  'v2/ThreadBackgroundTerminalsCleanResponse',
+  'v2/ThreadBackgroundTerminalsListParams',
+  'v2/ThreadBackgroundTerminalsListResponse',
+  'v2/CommandExecParams',
+  'v2/CommandExecResponse',
+  'FuzzyFileSearchParams',
+  'FuzzyFileSearchResponse',
   // Notifications.
   'v2/ErrorNotification',
   'v2/TurnCompletedNotification',
@@ -51,6 +61,9 @@ export const PROTOCOL_ROOTS = [
   'v2/RawResponseCompletedNotification',
   'v2/ThreadTokenUsageUpdatedNotification',
   'v2/AccountLoginCompletedNotification',
+  'v2/CommandExecutionOutputDeltaNotification',
+  // Requests of the server.
+  'v2/CommandExecutionRequestApprovalParams',
 ] as const;
 
 /** The unions of all notifications and requests of the server. */

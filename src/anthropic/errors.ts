@@ -57,6 +57,7 @@ const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   sign_in_limit_exceeded: LIMITED,
   model_not_found: NOT_FOUND,
   response_not_found: NOT_FOUND,
+  not_streamable: FIELD,
   unknown_item: NOT_FOUND,
   endpoint_not_supported: NOT_FOUND,
   unknown_url: NOT_FOUND,

@@ -67,6 +67,7 @@ describe('keys', () => {
         hint: `sk-proxy-…${made.out.trim().slice(-4)}`,
         scopes: ['infer'],
         models: ['gpt-*'],
+        workspaces: [],
         effort: null,
         addresses: [],
         concurrency: null,
@@ -171,6 +172,7 @@ describe('fieldsOf', () => {
         note: 'a, b',
         scopes: 'infer, read',
         models: 'gpt-*,o3',
+        workspaces: 'web, docs-*',
         effort: 'none',
         addresses: '10.0.0.0/8',
         concurrency: '4',
@@ -182,6 +184,7 @@ describe('fieldsOf', () => {
       note: 'a, b',
       scopes: ['infer', 'read'],
       models: ['gpt-*', 'o3'],
+      workspaces: ['web', 'docs-*'],
       effort: 'none',
       addresses: ['10.0.0.0/8'],
       concurrency: 4,
@@ -210,6 +213,11 @@ describe('fieldsOf', () => {
       limits: [],
       expires_at: null,
     });
+  });
+
+  it('reads all workspaces and none', () => {
+    expect(read({ workspaces: 'any' })).toEqual({ workspaces: ['*'] });
+    expect(read({ workspaces: 'none' })).toEqual({ workspaces: [] });
   });
 
   it('reads limits, each with the model after it', () => {

@@ -49,6 +49,7 @@ export const COMMANDS = {
       'note TEXT': 'such as who has it',
       'scopes LIST…': 'what it may do: infer (the default), read, admin',
       'models LIST…': 'the models it may use, such as gpt-*; any',
+      'workspaces LIST…': 'the workspaces it may use, such as web-*; any, none (the default)',
       'effort LEVEL': 'the highest reasoning effort; any',
       'addresses LIST…': 'where it may be used, such as 10.0.0.0/8; any',
       'concurrency N': 'how many of its turns run at the same time; any',

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { ClientMethod, CompletedLogin, ParamsOf, ResultOf } from './protocol/methods.ts';
 import {
   IGNORED_NOTIFICATIONS,
@@ -26,12 +26,15 @@ export interface AppServer {
   /**
    * Delivers every known signal of this thread, in order of arrival and synchronously, until the returned
    * function is called. `closed` is delivered once, as the last signal, when the connection ends; immediately
-   * if it has already ended.
+   * if it has already ended. `answer` is asked about the requests of the thread; without it all are declined.
    */
-  watchThread(threadId: string, listener: ThreadListener): () => void;
+  watchThread(threadId: string, listener: ThreadListener, answer?: AnswerRequest): () => void;
 }
 
 type ThreadListener = (signal: ThreadSignal) => void;
+
+/** The result for a request of the app-server that is no call of a tool; null: it is declined. */
+export type AnswerRequest = (method: string, params: unknown) => JsonObject | null;
 
 export type ThreadSignal =
   /** One of `KnownNotification`: `isKnownNotification(signal)` narrows the params. */
@@ -190,7 +193,7 @@ const typedClient = (
       throw error;
     }
   },
-  watchThread: (threadId, listener) => threads.watch(threadId, listener),
+  watchThread: (...watched) => threads.watch(...watched),
   close: () => peer.close(),
 });
 
@@ -212,8 +215,8 @@ const endOf = (error: unknown): CallEnd => {
 };
 
 /**
- * Answers every request of the server, so that none hangs. Tool calls of a watched thread go to its turn; all
- * other requests, and tool calls of an unwatched thread, are declined here.
+ * Answers every request of the server, so that none hangs. Tool calls of a watched thread go to its turn, other
+ * requests to who answers for the thread. All others are declined here.
  */
 const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
   const { method, params } = request;
@@ -222,6 +225,11 @@ const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
     const respond = (result: unknown): void => request.respond(result);
     const signal: ThreadSignal = { kind: 'tool-call', params, respond };
     if (!threads.deliver(threadIdOf(params), signal)) reject('no turn answers the tool calls of this thread');
+    return;
+  }
+  const answer = threads.answer(threadIdOf(params), method, params);
+  if (answer !== null) {
+    request.respond(answer);
     return;
   }
   const decline = declineOf(method);
@@ -235,7 +243,9 @@ const threadIdOf = (params: unknown): string | null => {
 };
 
 interface ThreadListeners {
-  watch(threadId: string, listener: ThreadListener): () => void;
+  watch(threadId: string, listener: ThreadListener, answer?: AnswerRequest): () => void;
+  /** The answer to another request; null: no one has one. */
+  answer(threadId: string | null, method: string, params: unknown): JsonObject | null;
   /** False if no listener watches the thread, which is normal after an interrupt. */
   deliver(threadId: string | null, signal: ThreadSignal): boolean;
   close(): void;
@@ -243,6 +253,7 @@ interface ThreadListeners {
 
 const createThreadListeners = (onError: (error: unknown) => void): ThreadListeners => {
   const byThread = new Map<string, Set<ThreadListener>>();
+  const answers = new Map<string, AnswerRequest>();
   let closed = false;
 
   const call = (listener: ThreadListener, signal: ThreadSignal): void => {
@@ -258,7 +269,7 @@ const createThreadListeners = (onError: (error: unknown) => void): ThreadListene
   };
 
   return {
-    watch: (threadId, listener) => {
+    watch: (threadId, listener, answer) => {
       if (closed) {
         call(listener, { kind: 'closed' });
         return () => {};
@@ -266,7 +277,20 @@ const createThreadListeners = (onError: (error: unknown) => void): ThreadListene
       const listeners = byThread.get(threadId);
       if (listeners === undefined) byThread.set(threadId, new Set([listener]));
       else listeners.add(listener);
-      return () => unwatch(threadId, listener);
+      if (answer !== undefined) answers.set(threadId, answer);
+      return () => {
+        unwatch(threadId, listener);
+        if (answers.get(threadId) === answer) answers.delete(threadId);
+      };
+    },
+    answer: (threadId, method, params) => {
+      const answer = threadId === null ? undefined : answers.get(threadId);
+      try {
+        return answer?.(method, params) ?? null;
+      } catch (error) {
+        onError(error);
+        return null;
+      }
     },
     deliver: (threadId, signal) => {
       const listeners = threadId === null ? undefined : byThread.get(threadId);
@@ -278,6 +302,7 @@ const createThreadListeners = (onError: (error: unknown) => void): ThreadListene
       closed = true;
       const all = [...byThread.values()];
       byThread.clear();
+      answers.clear();
       for (const listeners of all) {
         for (const listener of listeners) call(listener, { kind: 'closed' });
       }

@@ -200,6 +200,7 @@ const coreOf = (
   store,
   models: { names: () => active().models.names() },
   listMcpTools: () => active().backend.listMcpTools(),
+  engine: () => active().engine,
   login: {
     homes,
     overriddenBy: overridesLogin(config),
@@ -217,11 +218,16 @@ const coreOf = (
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   mcpServers: config.mcpServers,
+  workspaces: config.workspaces,
+  secretPaths: config.secretPaths,
+  agentLimits: config.agentLimits,
   waits: {
     queueMs: config.load.queueTimeoutMs,
+    backgroundQueueMs: config.load.backgroundQueueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,
     uploadIdleMs: config.http.uploadIdleTimeoutMs,
   },
+  appServers: config.worker,
   onRefused: (reason) => metrics.refused.inc({ reason }),
   proxies: createTrustedProxies(config.http.trustedProxies),
   cors: createCors(config.http.corsAllowedOrigins),
@@ -231,7 +237,7 @@ const coreOf = (
 });
 
 const translatorSettings = (config: Config): object => {
-  const { api, clients, tools, images, codex, upstream, mcpServers } = config;
+  const { api, clients, tools, images, codex, upstream, mcpServers, workspaces } = config;
   const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
   return {
     api,
@@ -241,6 +247,7 @@ const translatorSettings = (config: Config): object => {
     codex,
     upstream: { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs },
     mcpServers: mcpServers.map(({ label }) => label),
+    workspaces: workspaces.map(({ label }) => label),
   };
 };
 
@@ -266,7 +273,7 @@ const turnDeps = (
     metrics,
     isAdmin: offers.isAdmin,
     observers: [turnMetrics(metrics), backendWatch],
-    engine: active.engine,
+    engine: offers.aroundEngine(active.engine),
     models: active.models,
     tokens: threads.tokenizer,
     formats: threads.formats,

@@ -1,9 +1,13 @@
 import type { FeatureFailures } from '../canonical/failure/failure.ts';
 import type { McpServer } from '../canonical/mcp/mcp-server.ts';
+import type { McpToolList } from '../canonical/mcp/mcp-tools.ts';
+import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { AgentLimits } from '../config/agent-limits.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { ListedMcp, McpAccess } from '../engine/mcp/mcp-tools.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
@@ -79,6 +83,12 @@ export interface Core {
   readonly prices: ModelPrices;
   /** The MCP servers of the deployment, from its file or the config file. */
   readonly mcpServers: readonly McpServer[];
+  /** The folders in which codex may work, from the same place. */
+  readonly workspaces: readonly Workspace[];
+  /** The files of the configuration, which commands in them never see. */
+  readonly secretPaths: readonly string[];
+  /** Of sessions of agents, from the config file. */
+  readonly agentLimits: AgentLimits;
   /** Limits the bodies of requests. */
   readonly bodies: BodyDeps;
   /** Of the bodies of all requests. */
@@ -86,11 +96,15 @@ export interface Core {
   readonly waits: {
     /** How long a request waits for a place. */
     readonly queueMs: number;
+    /** The same, if its client does not wait for it. */
+    readonly backgroundQueueMs: number;
     /** How long a provider may send nothing. */
     readonly idleMs: number;
     /** How long a client may send nothing of a body or a message. */
     readonly uploadIdleMs: number;
   };
+  /** Limits of the app-servers. */
+  readonly appServers: Readonly<Record<'hangTimeoutMs' | 'maxThreads' | 'maxRssMb' | 'maxHomeMb', number>>;
   readonly times: TestTimes;
   /** Counts a request that was refused for lack of room. */
   readonly onRefused: (reason: string) => void;
@@ -116,12 +130,22 @@ export interface Core {
   };
   /** What runs turns. Throws until all features are open, as the next ones do. */
   turns(): TurnDeps;
+  /** What answers one model request: the engine without `aroundEngine`. */
+  engine(): Engine;
   /** The requests that are being answered. */
   exchanges(): Exchanges;
   /** Tells all features about a request. */
   observer(): RequestObserver;
   /** Asks the backend for the tools of the MCP servers. */
   listMcpTools(): Promise<readonly ListedMcp[]>;
+}
+
+/** A workspace among the MCP servers of a list. */
+export interface ListedWorkspace {
+  readonly workspace: Workspace;
+  readonly list: McpToolList;
+  /** The runs that work in it now. */
+  readonly active: number;
 }
 
 /** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
@@ -136,6 +160,10 @@ export interface Offers {
   readonly keyName: (keyId: string) => string | null;
   /** The limits of a key and what it has used of them, as the API shows them. */
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
+  /** The workspaces that a key may use, as patterns of their names. Those of the configuration may use all. */
+  readonly workspacesOf: (keyId: string) => readonly string[] | 'all';
+  /** The workspaces that a key may use, for lists of MCP servers. */
+  readonly listWorkspaces: (keyId: string) => Promise<readonly ListedWorkspace[]>;
   /** What requests refer to and leave behind. */
   readonly states: TurnStates;
   /** Responses that run without their clients; null: there are none. */
@@ -144,6 +172,8 @@ export interface Offers {
   readonly captures: CaptureFiles;
   /** How turns reach MCP servers. */
   readonly mcp: McpAccess;
+  /** The engine that runs turns, around the one that answers model requests. */
+  readonly aroundEngine: (engine: Engine) => Engine;
   readonly hasConsole: boolean;
   /** Whether the answer to a request is never shared with pages of other origins. */
   readonly isPrivate: (http: Request) => boolean;

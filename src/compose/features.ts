@@ -1,3 +1,4 @@
+import { agents } from '../features/agents/feature.ts';
 import { captures } from '../features/captures/feature.ts';
 import { webConsole } from '../features/console/feature.ts';
 import { forwarding } from '../features/forwarding/feature.ts';
@@ -29,6 +30,7 @@ export const FEATURES: readonly Feature[] = [
   webConsole,
   requestLog,
   forwarding,
+  agents,
   mcp,
   webSignIn,
   websocket,

@@ -113,8 +113,11 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   isAdmin: () => true,
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),
+  workspacesOf: () => 'all',
+  listWorkspaces: () => Promise.resolve([]),
   captures: NO_CAPTURES,
   mcp: NO_MCP,
+  aroundEngine: (engine) => engine,
   hasConsole: false,
   isPrivate: () => false,
 });

@@ -190,6 +190,7 @@ const syntheticBase = (real: Base, key: string): Base => {
     api: { ...api, toolTransport: [] },
     log: { ...log, content: false },
     mcpServers: [],
+    workspaces: [],
   };
   const metrics = createMetrics(ALL_METRICS);
   // Lines are written as usual, and discarded.

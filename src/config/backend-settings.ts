@@ -99,14 +99,14 @@ export const BACKEND_SETTINGS = {
     type: oneOf(['auto', 'websocket', 'http']),
     default: 'auto',
     description:
-      'How model requests reach the backend of a ChatGPT login. `auto` uses a WebSocket, as codex does, and POST where that fails. `http` uses only POST. `websocket` is for diagnosis: without a WebSocket requests fail, except those that are too large for one. See [transport](transport.md).',
+      'How model requests reach the backend of a ChatGPT login. `auto`: over a WebSocket, as codex does, and by POST where that fails. See [transport](transport.md).',
   }),
   PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: tuning({
     at: 'upstream.chatgptFirstEventTimeoutMs',
     type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
     default: '45000',
     description:
-      'How long the backend of a ChatGPT login may take until the first output of an answer; large requests get more time. Then the request is sent once more on a fresh connection, and after that it fails with `upstream_timeout`. 0: off.',
+      'How long the backend of a ChatGPT login may take until the first output of an answer; large requests get more time. Then the request is [sent once more](transport.md#when-an-answer-does-not-begin). 0: off.',
   }),
   PROXY_REASONING_MEMORY_MB: tuning({
     at: 'upstream.reasoningMemoryMb',
@@ -120,7 +120,7 @@ export const BACKEND_SETTINGS = {
     type: filePath,
     default: DEFAULT_STATE_DIR,
     description:
-      'The folder for the API key, the login and the other files of this server. If it contains a `config.json`, that is the config file; such a file cannot set this folder.',
+      'The folder for the API key, the login and the other files of this server. If it contains a `config.json`, that is the config file.',
   }),
   PROXY_CONFIG: everyday({
     at: 'state.configFile',
@@ -158,7 +158,7 @@ export const BACKEND_SETTINGS = {
     type: filePath,
     defaultInDocs: 'the binary of the package',
     description:
-      'Another codex binary to run, such as `/usr/local/bin/codex`. The server checks at its start that it exists, can be executed and answers `--version`. [Which versions work](operating.md#codex-versions).',
+      'Another codex binary to run, such as `/usr/local/bin/codex`. [Which versions work](operating.md#codex-versions).',
   }),
   PROXY_ENABLE_FEEDBACK: deployment({
     at: 'codex.feedback',
@@ -185,7 +185,7 @@ export const BACKEND_SETTINGS = {
     type: oneOf(['on', 'off']),
     default: 'on',
     description:
-      'Whether synthetic requests go through the code of the server after its start, while no client waits, so that the first real ones find it compiled. They reach no backend, leave nothing behind, and take a second or two of CPU, which the log reports.',
+      'Whether synthetic requests go through the code of the server after its start, so that the first real ones find it compiled. They reach no backend and take a second or two of CPU.',
   }),
   PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
     at: 'worker.hangTimeoutMs',

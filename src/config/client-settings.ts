@@ -32,7 +32,7 @@ export const CLIENT_SETTINGS = {
     default: '',
     defaultInDocs: 'a key made at the first start, in `PROXY_STATE_DIR/api-key`',
     secret: true,
-    description: 'The keys that clients may use, separated by commas.',
+    description: 'The keys that clients may use.',
   }),
   PROXY_CORS_ALLOWED_ORIGINS: deployment({
     at: 'http.corsAllowedOrigins',
@@ -48,7 +48,7 @@ export const CLIENT_SETTINGS = {
     default: '',
     defaultInDocs: 'none',
     description:
-      'The addresses of reverse proxies in front of this server, separated by commas; ranges such as `10.0.0.0/8` are allowed. The client of a request is then the last address in `x-forwarded-for` or `forwarded` that is not one of them. Needed for keys that work only from some addresses; see [keys](keys.md).',
+      'The addresses of reverse proxies in front of this server, which say the address of a client; see [keys](keys.md#addresses).',
   }),
   PROXY_MAX_BODY_BYTES: tuning({
     at: 'http.maxBodyBytes',
@@ -136,7 +136,7 @@ export const CLIENT_SETTINGS = {
     type: oneOf(['message-first', 'natural']),
     default: 'natural',
     description:
-      "The order of output items. `natural`: the model's own items in its own order, as OpenAI does. `message-first`: all text in one message at `output[0]`, tool call k at `output[1 + k]`, no reasoning. The header `x-proxy-output-layout` overrides it for one request.",
+      'The [order of the output](http-api.md#order-of-the-output), unless the header `x-proxy-output-layout` chooses it.',
   }),
   PROXY_CHAT_REASONING: documents({
     at: 'api.chatReasoning',
@@ -160,7 +160,7 @@ export const FAMILY_SETTINGS = {
     type: aliasMap,
     default: '{}',
     description:
-      'Your own names for models, as a JSON object: `{"house-model": "gpt-5.5-high"}`. The value is a name from `/v1/models`, a name of the backend, or another alias. An alias wins over a model of the same name.',
+      'Your own names for models: `{"house-model": "gpt-5.5-high"}`. See [models](http-api.md#models).',
   }),
   PROXY_OUTPUT_MODE: documents({
     at: 'clients.outputMode',

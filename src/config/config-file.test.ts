@@ -193,6 +193,16 @@ describe('the config file', () => {
     });
   });
 
+  it('has limits of agents', () => {
+    expect(loadFile({ agent: { maxTurns: 2, actionTimeoutMs: 5_000 } }).agentLimits).toEqual({
+      maxTurns: 2,
+      maxQueuedTurns: 16,
+      turnTimeoutMs: 3_600_000,
+      actionTimeoutMs: 5_000,
+      maxSessions: 1_000,
+    });
+  });
+
   it('may name its schema, and begin with a byte order mark', () => {
     expect(loadFile(`\uFEFF${JSON.stringify({ $schema: './config.schema.json', port: 5 })}`).http.port).toBe(
       5,
@@ -220,6 +230,15 @@ describe('the config file', () => {
     [
       { prices: { 'gpt-5*': { input: 1, output: 2, cache: 0 } } },
       'prices: "gpt-5*" must be an object with input, output and optionally cached_input: what a million tokens cost, from 0 to 1000000.',
+    ],
+    [{ agent: [] }, 'agent: must be an object.'],
+    [
+      { agent: { maxTurn: 1 } },
+      'agent: unknown key "maxTurn": it has maxTurns, maxQueuedTurns, turnTimeoutMs, actionTimeoutMs, maxSessions.',
+    ],
+    [
+      { agent: { maxTurns: 0, maxSessions: 5 } },
+      'agent.maxTurns: 0 is not allowed; allowed is a whole number from 1 to 1000.',
     ],
     [{ mcpServers: [] }, 'mcpServers: must be an object, as in docs/mcp.md.'],
     ['[]', 'must contain a JSON object.'],

@@ -5,6 +5,7 @@ import { z } from 'zod';
 
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import { isJsonObject, type JsonObject, type Json } from '../kit/json/json.ts';
+import { AGENT_LIMITS, readAgentLimits, type AgentLimits } from './agent-limits.ts';
 import { fileKeyOf, type SettingTable } from './setting-row.ts';
 import { jsonErrorPlace, type JsonPlace, repeatedKeyPlace } from '../kit/json/json-place.ts';
 
@@ -94,6 +95,7 @@ export interface ConfigFile {
   /** As in the file of `PROXY_MCP_CONFIG`; null: it has none. */
   readonly mcpServers: JsonObject | null;
   readonly prices: ModelPrices;
+  readonly agentLimits: AgentLimits;
   readonly problems: readonly string[];
 }
 
@@ -104,7 +106,13 @@ export const fileProblem = (file: string, text: string): string => `Config file 
 export const readConfigFile = (file: string, isNamed: boolean, table: SettingTable): ConfigFile | null => {
   if (!isNamed && !exists(file)) return null;
   const read = readJsonFile(file);
-  const nothing = { path: file, values: new Map(), mcpServers: null, prices: {} };
+  const nothing = {
+    path: file,
+    values: new Map(),
+    mcpServers: null,
+    prices: {},
+    agentLimits: AGENT_LIMITS,
+  };
   if ('problem' in read) return { ...nothing, problems: [`Config file ${file} ${read.problem}`] };
   if (!isJsonObject(read.value)) {
     return { ...nothing, problems: [fileProblem(file, 'must contain a JSON object.')] };
@@ -123,7 +131,7 @@ const exists = (file: string): boolean => {
 
 const sortKeys = (file: string, isNamed: boolean, object: JsonObject, table: SettingTable): ConfigFile => {
   const names = new Map(Object.keys(table).map((name) => [fileKeyOf(name), name]));
-  const { $schema: _, mcpServers, prices: given, ...settings } = object;
+  const { $schema: _, mcpServers, prices: given, agent, ...settings } = object;
   const values = new Map<string, unknown>();
   const problems: string[] = [];
   for (const [key, value] of Object.entries(settings)) {
@@ -139,8 +147,16 @@ const sortKeys = (file: string, isNamed: boolean, object: JsonObject, table: Set
     problems.push(fileProblem(file, 'mcpConfig and mcpServers: use only one of them.'));
   }
   const { prices, problems: wrong } = readPrices(given);
-  problems.push(...wrong.map((problem) => fileProblem(file, problem)));
-  return { path: file, values, mcpServers: isJsonObject(mcpServers) ? mcpServers : null, prices, problems };
+  const { limits: agentLimits, problems: wrongLimits } = readAgentLimits(agent);
+  problems.push(...[...wrong, ...wrongLimits].map((problem) => fileProblem(file, problem)));
+  return {
+    path: file,
+    values,
+    mcpServers: isJsonObject(mcpServers) ? mcpServers : null,
+    prices,
+    agentLimits,
+    problems,
+  };
 };
 
 const unknownKey = (key: string, table: SettingTable): string => {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { defaultConfig, type WholeConfig } from '../../test/support/default-config.ts';
 import { loadConfig } from '../compose/features.ts';
+import { AGENT_LIMITS } from './agent-limits.ts';
 import type { Config } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.
@@ -94,6 +95,7 @@ describe('loadConfig', () => {
       PROXY_MCP_CLIENT_SERVERS: 'true',
       PROXY_MCP_CLIENT_PRIVATE: '1',
       PROXY_WORKERS: '2',
+      PROXY_AGENT_WORKERS: '3',
       PROXY_PRESTART: '3',
       PROXY_WARMUP: 'off',
       PROXY_WORKER_HANG_TIMEOUT_MS: '2000',
@@ -220,6 +222,7 @@ describe('loadConfig', () => {
       },
       worker: {
         count: 2,
+        agentCount: 3,
         preStart: 3,
         warmUp: 'off',
         hangTimeoutMs: 2_000,
@@ -236,6 +239,9 @@ describe('loadConfig', () => {
       },
       mcp: { configFile: null, clientServers: true, clientPrivate: true },
       mcpServers: [],
+      workspaces: [],
+      secretPaths: [],
+      agentLimits: AGENT_LIMITS,
       prices: {},
       warnings: [
         "PROXY_SANDBOX_MODE has no effect: codex's own tools are switched off.",

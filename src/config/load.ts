@@ -1,8 +1,10 @@
 import path from 'node:path';
 
 import { isJsonObject } from '../kit/json/json.ts';
+import { AGENT_LIMITS } from './agent-limits.ts';
 import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
 import { NO_SERVERS, readMcpFile, readConfiguredServers, type McpFile } from './mcp-file.ts';
+import { folderOfConfiguration, type ProtectedFolder } from './workspace-entries.ts';
 import { SETTINGS, type Config, type SettingSource } from './schema.ts';
 import { fileKeyOf, SLICES, type SettingRow, type SettingTable } from './setting-row.ts';
 import { absolutePath } from './paths.ts';
@@ -114,17 +116,32 @@ const keysWithoutProvider = (values: Readonly<Record<string, unknown>>): string[
   });
 
 /** A file that is named wins over the servers in the config file: the environment can name one. */
-const readServers = (named: unknown, file: ConfigFile | null, env: Environment): McpFile => {
-  if (typeof named === 'string') return readMcpFile(named, env);
+const readServers = (slices: Slices, file: ConfigFile | null, env: Environment): McpFile => {
+  const named = slices['mcp']?.['configFile'];
+  const hidden = [...foldersOfSecrets(slices), ...(file === null ? [] : [folderOfConfiguration(file.path)])];
+  if (typeof named === 'string') return readMcpFile(named, env, hidden);
   const entries = file?.mcpServers ?? null;
   return file === null || entries === null
     ? NO_SERVERS
-    : readConfiguredServers(entries, {
-        prefix: `Config file ${file.path}`,
-        file: file.path,
-        environment: env,
-      });
+    : readConfiguredServers(
+        entries,
+        { prefix: `Config file ${file.path}`, file: file.path, environment: env },
+        hidden,
+      );
 };
+
+type Slices = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The folders of keys, logins and stored content. One that is wrong is another problem. */
+const foldersOfSecrets = (slices: Slices): readonly ProtectedFolder[] =>
+  [
+    { name: 'the state folder', path: slices['state']?.['dir'] },
+    { name: 'the codex home', path: slices['upstream']?.['codexHome'] ?? absolutePath('~/.codex', '/') },
+  ].flatMap(({ name, path: place }) => (typeof place === 'string' ? [{ name, path: place }] : []));
+
+/** The files of the configuration. They may lie where commands see everything else, such as in /etc. */
+const secretPathsOf = (slices: Slices, file: ConfigFile | null): readonly string[] =>
+  [slices['mcp']?.['configFile'], file?.path].filter((place) => typeof place === 'string');
 
 const deepFreeze = <T>(value: T): T => {
   if (typeof value === 'object' && value !== null) {
@@ -154,7 +171,7 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     }
   }
   Object.assign(slices['state'] ?? {}, { configFile: file?.path ?? null });
-  const mcp = readServers(slices['mcp']?.['configFile'], file, env);
+  const mcp = readServers(slices, file, env);
   problems.push(...mcp.problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const warnings = [
@@ -163,6 +180,14 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     ...keysWithoutProvider(values),
     ...mcp.warnings,
   ];
-  const prices = file?.prices ?? {};
-  return deepFreeze({ ...slices, mcpServers: mcp.servers, prices, sources, warnings }) as unknown as Config;
+  return deepFreeze({
+    ...slices,
+    mcpServers: mcp.servers,
+    workspaces: mcp.workspaces,
+    secretPaths: secretPathsOf(slices, file),
+    prices: file?.prices ?? {},
+    agentLimits: file?.agentLimits ?? AGENT_LIMITS,
+    sources,
+    warnings,
+  }) as unknown as Config;
 };

@@ -124,10 +124,13 @@ describe('the file of PROXY_MCP_CONFIG', () => {
       '`mcpServers.a_b`: the name is too similar to `a-b`: for a model `-` becomes `_`',
     ],
     [{ a: 'x' }, '`mcpServers.a`: must be an object'],
-    [{ a: {} }, '`mcpServers.a`: must have either `command` or `url`'],
-    [{ a: { command: 'x', url: 'http://h' } }, '`mcpServers.a`: must have either `command` or `url`'],
+    [{ a: {} }, '`mcpServers.a`: must have one of `command`, `url` and `workspace`'],
+    [
+      { a: { command: 'x', url: 'http://h' } },
+      '`mcpServers.a`: must have one of `command`, `url` and `workspace`',
+    ],
     [{ a: { type: 'http', command: 'x' } }, '`mcpServers.a.type` is not that of a server with `command`'],
-    [{ a: { type: 'pigeon', url: 'http://h' } }, '`mcpServers.a.type` must be stdio or http'],
+    [{ a: { type: 'pigeon', url: 'http://h' } }, '`mcpServers.a.type` must be stdio, http or workspace'],
     [
       { a: { type: 'sse', url: 'http://h' } },
       '`mcpServers.a.type` is `sse`, the transport before streamable HTTP, which is not served',

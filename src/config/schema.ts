@@ -1,5 +1,7 @@
 import { type McpServer, mcpSecrets } from '../canonical/mcp/mcp-server.ts';
+import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
+import type { AgentLimits } from './agent-limits.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS, FAMILY_SETTINGS } from './client-settings.ts';
 import type { SettingRow, SettingTable, Slice } from './setting-row.ts';
@@ -49,6 +51,12 @@ export type Config = {
 } & {
   /** From the file of `PROXY_MCP_CONFIG`, or from the config file. */
   readonly mcpServers: readonly McpServer[];
+  /** The folders in which codex may work, from the same place. */
+  readonly workspaces: readonly Workspace[];
+  /** The files of the configuration, which commands in workspaces never see. */
+  readonly secretPaths: readonly string[];
+  /** Of sessions of agents; only the config file has them. */
+  readonly agentLimits: AgentLimits;
   /** What tokens cost, for limits of keys; only the config file has them. */
   readonly prices: ModelPrices;
   /** Where each value comes from. */
@@ -64,6 +72,7 @@ export const secretsOf = (config: Config, settings: SettingTable): readonly stri
     .flatMap(({ slice, field }) => (config[slice] as Readonly<Record<string, unknown>>)[field])
     .filter((value) => typeof value === 'string'),
   ...config.mcpServers.flatMap(mcpSecrets),
+  ...config.workspaces.flatMap(({ env }) => Object.values(env)),
 ];
 
 type Shown = string | number | boolean | null;

@@ -54,7 +54,7 @@ export const STATE_SETTINGS = {
     type: oneOf(['full', 'normal']),
     default: 'full',
     description:
-      'Whether the end of an answer that is stored in SQLite waits until the disk has it. With `normal` a power failure may undo the last seconds; the file stays intact, and the end of the process loses nothing. PostgreSQL has its own setting, `synchronous_commit`.',
+      'Whether the end of an answer that is stored in SQLite waits until the disk has it. See [after a power failure](database.md#after-a-power-failure).',
   }),
   PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: tuning({
     at: 'load.backgroundQueueTimeoutMs',

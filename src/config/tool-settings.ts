@@ -8,7 +8,7 @@ export const TOOL_SETTINGS = {
     type: perModel(['native', 'prose']),
     default: 'native',
     description:
-      "How the model learns about a client's tools: declared (`native`), or described in a developer message (`prose`) for models without function calling. With `prose` the model writes `<tool_call>` blocks, and clients get normal calls. Patterns match the backend's model names, as in `llama-*=prose,mistral-*=prose`; the first match counts, and other models are `native`. Tools that the backend runs itself are always declared.",
+      "How the model learns about a client's tools: declared (`native`), or described in a developer message (`prose`) for models without function calling. Patterns match the backend's model names; the first match counts, and other models are `native`. Tools that the backend runs itself are always declared.",
   }),
   PROXY_RESPONSES_OMIT_TOOL_MANIFEST: documents({
     at: 'api.omitToolManifest',

@@ -49,12 +49,12 @@ const COMPATIBILITY_METRICS = {
   ),
   responseItemParseErrors: counter(
     'proxy_response_item_parse_errors_total',
-    'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired); without the relay `unread` (codex dropped the item, such as a call without a call id, and does not say which).',
+    'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired); without the relay `unread` (codex dropped the item).',
     ['response_item_parse_error'],
   ),
   parseFailures: counter(
     'proxy_parse_failures_total',
-    'Data that could not be parsed: `request_body` (of a client), `upstream_event` (not a JSON object, or without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (violates the Responses API; it is repaired). Lines of the app-server have their own counter.',
+    'Data that could not be parsed: `request_body` (of a client), `upstream_event` (not a JSON object, or without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (it is repaired).',
     ['of'],
   ),
   ignoredParams: counter(

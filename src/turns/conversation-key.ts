@@ -4,9 +4,9 @@ import { partsOf, withParts, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
-import type { TurnSteering, Turn } from '../canonical/context/turn-context.ts';
+import type { TurnContext, TurnSteering, Turn } from '../canonical/context/turn-context.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
-import { requestsOf, type ParsedRequest } from './api.ts';
+import { backgroundOf, requestsOf, type ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
 export interface ClientSession {
@@ -90,13 +90,15 @@ interface TurnParts {
   readonly deps: RunDeps;
   readonly steering: TurnSteering | null;
   readonly openBudget: () => ModelBudget;
+  /** Null: the request runs several turns, which have one reservation. */
+  readonly reserve: NonNullable<TurnContext['reserve']> | null;
 }
 
 /** The turns of a request, if the key may run them. */
 export const turnsOf = async (
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, openBudget, steering }: TurnParts,
+  { deps, openBudget, steering, reserve }: TurnParts,
 ): Promise<OneOrMore<Turn>> => {
   const { caller, session, state, trace, traceContext, isSteered } = call;
   const requests = await deps.gate.allow({
@@ -112,10 +114,12 @@ export const turnsOf = async (
         state.cacheKey ?? conversationKey(one, { caller, session: session ?? parsed.session ?? null }),
       budget: openBudget(),
       trace,
+      ...(backgroundOf(parsed) === null ? {} : { isBackground: true }),
       ...(isUnstored(parsed) ? { isUnstored: true } : {}),
       ...(steering === null ? {} : { steering }),
       ...(traceContext === null ? {} : { traceContext }),
       ...(isSteered === undefined ? {} : { isSteered }),
+      ...(reserve === null ? {} : { reserve }),
     },
   }));
 };

@@ -1,6 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { TurnSteering, SteerListener } from '../canonical/context/turn-context.ts';
-import type { GatePart, GatePass } from './turn-gate.ts';
+import type { ReservedPart, TurnSteering, SteerListener } from '../canonical/context/turn-context.ts';
+import type { GatePass } from './turn-gate.ts';
 
 /** So much can be said to one response: its conversation keeps it. */
 const MAX_SAID_CHARS = 8 * 1024 * 1024;
@@ -10,7 +10,7 @@ const CALL_CHARS = 1024;
 /** Input that the model has not read yet, and what was reserved for it. */
 interface SteerInput {
   readonly texts: readonly string[];
-  readonly part: GatePart;
+  readonly part: ReservedPart;
 }
 
 /** A stream that runs now. */

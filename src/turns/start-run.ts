@@ -12,8 +12,8 @@ import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import type { Turn } from '../canonical/context/turn-context.ts';
-import { backgroundOf, type Api, type InputTokens, type ParsedRequest } from './api.ts';
+import type { Turn, TurnContext } from '../canonical/context/turn-context.ts';
+import { backgroundOf, requestsOf, type Api, type InputTokens, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
 import type { HeldBytes } from './body-budget.ts';
@@ -25,7 +25,7 @@ import { turnsOf } from './conversation-key.ts';
 import { recordAnswer, recorderOf } from './record-answer.ts';
 import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
-import { namesWithoutEffect, refusalOf } from './translate.ts';
+import { namesWithoutEffect, refusalOf, withName } from './translate.ts';
 import type { GateAsk, GatePass, TurnGate } from './turn-gate.ts';
 
 /** Notes when the first of the answers begins, and when each of them is complete. */
@@ -240,7 +240,16 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
     return budget;
   };
   const running = steerable(parsed, call, { deps, owned });
-  const turns = await turnsOf(parsed, call, { deps, openBudget, steering: running });
+  const passing = Promise.withResolvers<GatePass>();
+  passing.promise.catch(() => undefined);
+  const reserve: TurnContext['reserve'] = async (chars, ending) =>
+    (await passing.promise).steer(chars, ending);
+  const turns = await turnsOf(parsed, call, {
+    deps,
+    openBudget,
+    steering: running,
+    reserve: requestsOf(parsed).length * parsed.choices === 1 ? reserve : null,
+  });
   // The database works while the plan is made.
   const entering = enterGate(turns, parsed, call, {
     gate: deps.gate,
@@ -249,6 +258,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
     asked: () => budgets.filter(({ used }) => used > 0).length,
   });
   running?.countBy(entering);
+  passing.resolve(entering);
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
     const resolved = await resolveAttachments(request, counted(deps.images.fetch, held, trace), {
       signal,
@@ -328,7 +338,7 @@ const start = async (
     onBug(error) {
       if (!signal.aborted) deps.reports.onBug(error, call);
     },
-  }).catch(inWordsOfCodex(parsed, clock));
+  }).catch((error: unknown) => inWordsOfCodex(parsed, clock)(withName(parsed, error)));
   const { accepted } = committed[0];
   // Of a turn that is still silent: what was known before it ran.
   const paths = (accepted ?? plans[0]).ignored;

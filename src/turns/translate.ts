@@ -27,6 +27,13 @@ export const refusalOf = (
   return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
 };
 
+/** The error with the client's name of the part that it is about. */
+export const withName = (ask: ParsedRequest, error: unknown): unknown => {
+  if (!(error instanceof GatewayError) || error.failure.path === undefined) return error;
+  const { path, ...failed } = error.failure;
+  return new GatewayError({ ...failed, param: ask.nameOf(path) }, { cause: error });
+};
+
 const refusal = (param: string, kind: Rejection['kind'], why: string): GatewayError =>
   gatewayError(kind, { param, message: MESSAGES[kind](param, why) });
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../canonical/events/usage.ts';
+import type { ReservedPart } from '../canonical/context/turn-context.ts';
 import type { ModelFilter } from '../canonical/models/model-names.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
@@ -70,19 +70,12 @@ export interface GatePass {
    * Reserves one more model request for a turn whose client has said this much. Rejects with the refusal, or with the signal's
    * reason.
    */
-  steer(chars: number, signal: AbortSignal): Promise<GatePart>;
+  steer(chars: number, signal: AbortSignal): Promise<ReservedPart>;
   /** Everything has ended, or nothing runs: what was reserved and not used is given back. Idempotent; must not throw. */
   leave(): void;
 }
 
-/** What was reserved for a part of a turn. One of its methods is called, once. */
-export interface GatePart {
-  /** The part begins, and the one before has ended with this usage; null: it is not known. */
-  begin(used: Promise<Usage | null>): void;
-  giveBack(): void;
-}
-
-const FREE_PART: GatePart = { begin() {}, giveBack() {} };
+const FREE_PART: ReservedPart = { begin() {}, giveBack() {} };
 
 /** Of a key without limits. */
 export const FREE_PASS: GatePass = {

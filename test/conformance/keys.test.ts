@@ -61,6 +61,7 @@ describe('a named key', () => {
       hint: `sk-proxy-…${made.key.slice(-4)}`,
       scopes: ['infer'],
       models: [],
+      workspaces: [],
       effort: null,
       addresses: [],
       concurrency: null,

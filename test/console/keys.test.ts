@@ -46,6 +46,7 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
     const secret = await createKey(page, 'Build server', async () => {
       await page.getByLabel('Note').fill('CI');
       await page.getByLabel('Allowed models').fill('gpt-*');
+      await page.getByLabel('Allowed workspaces').fill('web');
       await page.getByLabel('Allowed addresses').fill('127.0.0.0/8');
       await page.getByLabel('Turns at the same time').fill('3');
       await page.getByLabel('Highest reasoning effort').selectOption('high');
@@ -61,6 +62,7 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
         note: 'CI',
         scopes: ['infer'],
         models: ['gpt-*'],
+        workspaces: ['web'],
         effort: 'high',
         addresses: ['127.0.0.0/8'],
         concurrency: 3,

@@ -58,6 +58,7 @@ describeStores('administrators of keys', (open) => {
       hint: `sk-proxy-…${secret.slice(-4)}`,
       scopes: ['infer', 'read'],
       models: [],
+      workspaces: [],
       effort: null,
       addresses: [],
       concurrency: null,

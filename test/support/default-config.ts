@@ -114,6 +114,7 @@ export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
   },
   worker: {
     count: 1,
+    agentCount: 1,
     preStart: 8,
     warmUp: 'on',
     hangTimeoutMs: 10_000,
@@ -124,6 +125,15 @@ export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
   log: { level: 'info', format: 'auto', content: false, metrics: true, captureDir: null },
   mcp: { configFile: null, clientServers: false, clientPrivate: false },
   mcpServers: [],
+  workspaces: [],
+  secretPaths: [],
+  agentLimits: {
+    maxTurns: 4,
+    maxQueuedTurns: 16,
+    turnTimeoutMs: 3_600_000,
+    actionTimeoutMs: 600_000,
+    maxSessions: 1_000,
+  },
   prices: {},
   warnings: [],
 });

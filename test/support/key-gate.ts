@@ -17,6 +17,7 @@ export const KEY: ApiKey = {
   hint: '',
   scopes: ['infer'],
   models: [],
+  workspaces: [],
   effort: null,
   addresses: [],
   concurrency: null,

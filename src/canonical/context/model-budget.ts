@@ -58,8 +58,8 @@ export const MAX_ANSWER_CHARS = 32 * 1024 * 1024;
  */
 export class ModelBudget {
   readonly #options: BudgetOptions;
-  readonly #openedAt: number;
-  readonly #limit: number;
+  #openedAt: number;
+  #limit: number;
   #used = 0;
   #retries = 0;
   #written = 0;
@@ -78,6 +78,17 @@ export class ModelBudget {
   /** How many retries have begun. */
   get retries(): number {
     return this.#retries;
+  }
+
+  /** Sets the limit of a run, which may be another than that of one answer. */
+  limitTo(limit: number): void {
+    this.#limit = limit;
+  }
+
+  /** A further request of the same run begins: its retries count anew. */
+  nextRequest(): void {
+    this.#retries = 0;
+    this.#openedAt = this.#now();
   }
 
   /** True if no further model request may be sent. */

@@ -13,6 +13,8 @@ export interface TurnContext {
   readonly budget: ModelBudget;
   /** Records what is sent and received; `NO_TRACE` records nothing. */
   readonly trace: Trace;
+  /** The client does not wait for the answer: it asks for it later. */
+  readonly isBackground?: boolean;
   /** The client wants nothing of the turn to be stored. */
   readonly isUnstored?: boolean;
   /** The distributed trace of the client's request, if it has one. */
@@ -21,6 +23,18 @@ export interface TurnContext {
   readonly steering?: TurnSteering;
   /** Asked before an item begins: whether the answer ends here, because its client has more to say. */
   readonly isSteered?: () => boolean;
+  /**
+   * Reserves a further model request with so many characters of new input, for a run that asks the model again by itself.
+   * Rejects if the limits of the key are used up, or with the signal's reason. Absent: there are none.
+   */
+  readonly reserve?: (chars: number, signal: AbortSignal) => Promise<ReservedPart>;
+}
+
+/** What was reserved for a part of a turn. One of its methods is called, once. */
+export interface ReservedPart {
+  /** The part begins, and the one before has ended with this usage; null: it is not known. */
+  begin(used: Promise<Usage | null>): void;
+  giveBack(): void;
 }
 
 /** A request and its context. */

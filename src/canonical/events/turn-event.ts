@@ -15,13 +15,14 @@ export type Outcome =
 
 /**
  * `max_model_requests`: the answer used up its model requests. `max_tool_calls`: the model called too many tools.
- * `steered`: another answer continues it with more input of the client.
+ * `max_run_seconds`: an agent worked for too long. `steered`: another answer continues it with more input of the client.
  */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'
   | 'max_model_requests'
   | 'max_tool_calls'
+  | 'max_run_seconds'
   | 'steered';
 
 /**

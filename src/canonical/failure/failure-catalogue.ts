@@ -87,6 +87,11 @@ export const FAILURES = {
     'No running response has this id.',
     'steering a response that is unknown, has ended, or belongs to another key',
   ),
+  not_streamable: row(
+    400,
+    'This response cannot be streamed.',
+    'streaming a stored response that was not created with `background: true` or `stream: true`, or whose events are not kept any more; `code` is `invalid_request_error`. Or events of a session that are not kept any more',
+  ),
   unknown_item: row(
     404,
     'This item was not found.',
@@ -202,7 +207,7 @@ export const FAILURES = {
   answer_too_large: row(
     502,
     'The answer of the upstream is too large: at most 32 MB are accepted.',
-    'the backend wrote more than 32 MB of text, calls and other items in one answer, such as a model that repeats itself without end; what was streamed before is not lost',
+    'the backend wrote more than 32 MB of text, calls and other items in one answer; what was streamed before is not lost',
     { final: true },
   ),
   // This server has already retried.
@@ -253,7 +258,7 @@ export const FAILURES = {
   server_overloaded: row(
     503,
     'The server has too many requests. Please try again later.',
-    'the queue for turns is full, the wait in it was too long, or the request bodies in progress are too large in total; a body can also be rejected in favour of a key that uses less',
+    'the queue for turns is full, the wait in it was too long, or the request bodies in progress are too large in total; see [overload](operating.md#overload)',
   ),
   worker_unavailable: row(
     503,

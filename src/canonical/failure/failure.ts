@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kit/json/json.ts';
+import type { Path } from '../request/path.ts';
 import type { CatalogueEntry, ErrorSource } from './catalogue-row.ts';
 import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 
@@ -12,6 +13,8 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
+  /** The part of the request that it is about: the API that parsed it names it as the `param`. */
+  readonly path?: Path;
   readonly retryAfterSeconds: number | null;
   /** Additional response headers. */
   readonly headers: Readonly<Record<string, string>>;
@@ -28,6 +31,7 @@ declare const IN_FEATURE: unique symbol;
 interface FailureDetails {
   readonly message?: string;
   readonly param?: string | null;
+  readonly path?: Path;
   readonly code?: string;
   readonly retryAfterSeconds?: number;
   readonly more?: JsonObject;
@@ -61,6 +65,7 @@ export const failureFrom = (
   retryAfterSeconds: details.retryAfterSeconds ?? null,
   // OpenAI clients retry 429 and 5xx automatically.
   headers: row.final === true ? { 'x-should-retry': 'false' } : {},
+  ...(details.path === undefined ? {} : { path: details.path }),
   ...(details.more === undefined ? {} : { more: details.more }),
 });
 

@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { McpServer } from './mcp-server.ts';
-import { isAmong, mayNeedApproval, needsApproval, readMcpUse, type McpUse } from './mcp-use.ts';
+import { isAmong, mayNeedApproval, needsApproval, readMcpRules, type McpRules } from './mcp-use.ts';
 
-const server: McpServer = {
-  label: 'a',
-  transport: { kind: 'http', url: 'http://a', headers: {} },
-  startupSeconds: 1,
-  callSeconds: 1,
-  requireApproval: 'always',
-};
-const read = (more: JsonObject, of: Partial<McpServer> = {}): McpUse => {
-  const use = readMcpUse({ type: 'mcp', ...more }, { ...server, ...of });
-  if ('problem' in use) throw new Error(use.problem);
-  return use;
+const read = (more: JsonObject, standard: 'always' | 'never' = 'always'): McpRules => {
+  const rules = readMcpRules({ type: 'mcp', ...more }, standard);
+  if ('problem' in rules) throw new Error(rules.problem);
+  return rules;
 };
 const tool = (name: string, readOnlyHint: boolean | null = null) => ({
   name,
@@ -24,7 +16,7 @@ const READS = tool('reads', true);
 const WRITES = tool('writes', false);
 const UNANNOTATED = tool('unannotated');
 
-describe('readMcpUse', () => {
+describe('readMcpRules', () => {
   it.each([
     [undefined, ['reads', 'writes', 'unannotated']],
     [['writes'], ['writes']],
@@ -53,7 +45,7 @@ describe('readMcpUse', () => {
     ],
   ] as const)('reads require_approval %j with the default %s', (require_approval, otherwise, expected) => {
     const given = require_approval === undefined ? {} : { require_approval: require_approval as never };
-    const { approval } = read(given, { requireApproval: otherwise });
+    const { approval } = read(given, otherwise);
     const needing = [READS, WRITES, UNANNOTATED].filter((one) => needsApproval(approval, one));
     expect(needing.map(({ name }) => name)).toEqual(expected);
     expect(mayNeedApproval(approval)).toBe(expected.length > 0);
@@ -68,6 +60,6 @@ describe('readMcpUse', () => {
     { require_approval: { always: 5 } },
     { require_approval: { always: { read_only: true } } },
   ])('rejects %j', (more) => {
-    expect(readMcpUse({ type: 'mcp', ...more }, server)).toEqual({ problem: expect.any(String) });
+    expect(readMcpRules({ type: 'mcp', ...more }, 'always')).toEqual({ problem: expect.any(String) });
   });
 });

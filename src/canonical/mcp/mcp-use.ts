@@ -17,12 +17,15 @@ export interface McpApproval {
   readonly otherwise: 'always' | 'never';
 }
 
-/** How a request uses a server. */
-export interface McpUse {
-  readonly server: McpServer;
+/** How a request uses the tools of a server. */
+export interface McpRules {
   /** Null: all tools. */
   readonly allowed: McpFilter | null;
   readonly approval: McpApproval;
+}
+
+export interface McpUse extends McpRules {
+  readonly server: McpServer;
 }
 
 export const isAmong = ({ names, readOnly }: McpFilter, tool: AnnotatedTool): boolean =>
@@ -40,11 +43,17 @@ export const needsApproval = ({ always, never, otherwise }: McpApproval, tool: A
 export const mayNeedApproval = ({ always, otherwise }: McpApproval): boolean =>
   otherwise === 'always' || always !== null;
 
-/** Reads the allowed tools and the approval rules of an MCP tool in a request, or describes what is wrong with them. */
-export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly problem: string } => {
+/**
+ * Reads the allowed tools and the approval rules of an MCP tool in a request, or describes what is wrong with them.
+ * `standard`: whether calls need approval if the request does not say.
+ */
+export const readMcpRules = (
+  raw: RawTool,
+  standard: McpApproval['otherwise'],
+): McpRules | { readonly problem: string } => {
   const allowed = readFilter(raw['allowed_tools']);
   if (allowed === 'wrong') return { problem: `its 'allowed_tools' must be ${FILTER}.` };
-  const approval = readApproval(raw['require_approval'] ?? null, server.requireApproval);
+  const approval = readApproval(raw['require_approval'] ?? null, standard);
   if (approval === null) {
     return { problem: `its 'require_approval' must be 'always', 'never', or an object with these.` };
   }
@@ -56,7 +65,7 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
       problem: `its 'require_approval' is stricter for read-only calls than for others, which is not supported.`,
     };
   }
-  return { server, allowed, approval };
+  return { allowed, approval };
 };
 
 const FILTER = "an array of names, or an object with 'tool_names' or 'read_only'";

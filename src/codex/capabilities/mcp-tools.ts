@@ -7,7 +7,7 @@ import {
   mcpUrlProblem,
   type McpServer,
 } from '../../canonical/mcp/mcp-server.ts';
-import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp/mcp-use.ts';
+import { mayNeedApproval, readMcpRules, type McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import {
@@ -60,7 +60,7 @@ export const sortTools = (
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
-    if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp)) return true;
+    if (!isMcpTool(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp)) return true;
     const refuse = (kind: Rejection['kind'], why: string): void =>
       void refused.push({ path: { tool: index }, kind, why });
     const server = serverOf(tool.raw, policy);
@@ -74,11 +74,11 @@ export const sortTools = (
       refuse('invalid_value', `a request can use at most ${MAX_SERVERS} MCP servers.`);
     } else {
       labels.add(mcpNamespace(server.label));
-      const use = readMcpUse(tool.raw, server);
-      if ('problem' in use) refuse('invalid_value', use.problem);
-      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NO_APPROVALS);
-      else if (left.has(tool)) uses.push(use);
-      ignored.push(...unusedFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
+      const rules = readMcpRules(tool.raw, server.requireApproval);
+      if ('problem' in rules) refuse('invalid_value', rules.problem);
+      else if (!canApprove && mayNeedApproval(rules.approval)) refuse('invalid_value', NO_APPROVALS);
+      else if (left.has(tool)) uses.push({ server, ...rules });
+      ignored.push(...unusedMcpFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
     }
     return false;
   });
@@ -93,14 +93,16 @@ export const sortTools = (
 /** Each server is started or connected to for the request, and other turns of the worker wait meanwhile. */
 const MAX_SERVERS = 64;
 
-const NO_APPROVALS = "its 'require_approval' must be 'never': this API cannot ask for approval.";
+export const NO_APPROVALS = "its 'require_approval' must be 'never': this API cannot ask for approval.";
 
-const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
+export const isMcpTool = (tool: Tool): tool is HostedTool =>
+  tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
 /** An empty value counts as unset: some clients cannot omit it. */
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
-const hasAddress = (raw: RawTool): boolean => isSet(raw['server_url']) || isSet(raw['connector_id']);
+/** Whether the client says where the server is. */
+export const hasAddress = (raw: RawTool): boolean => isSet(raw['server_url']) || isSet(raw['connector_id']);
 
 const READ_FIELDS: ReadonlySet<string> = new Set([
   'type',
@@ -114,7 +116,7 @@ const READ_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authoriza
  * The fields that have no effect: a deployment's server has its own headers, and the backend does not see the
  * tool.
  */
-const unusedFields = (raw: RawTool): readonly string[] =>
+export const unusedMcpFields = (raw: RawTool): readonly string[] =>
   Object.keys(raw).filter(
     (field) =>
       isSet(raw[field]) && !READ_FIELDS.has(field) && !(hasAddress(raw) && READ_WITH_ADDRESS.has(field)),
@@ -124,6 +126,13 @@ const unusedFields = (raw: RawTool): readonly string[] =>
 const isForBackend = (raw: RawTool, { allowsClientServers }: McpPolicy): boolean =>
   hasAddress(raw) &&
   !(allowsClientServers && isSet(raw['server_url']) && typeof raw['server_url'] === 'string');
+
+/** Why a label cannot be used: it is not among these. */
+export const unknownMcpLabel = (label: string, known: readonly string[]): string => {
+  const all = known.map((name) => `'${name}'`).join(', ');
+  const which = all === '' ? 'none is configured' : `configured are ${all}`;
+  return `there is no MCP server '${quoted(label)}', and no URL is given; ${which}.`;
+};
 
 type Wrong = Pick<Rejection, 'kind' | 'why'>;
 
@@ -137,9 +146,7 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Wrong => {
   if (!hasAddress(raw)) {
     const known = policy.deployment.get(label);
     if (known !== undefined) return known.server;
-    const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
-    const which = all === '' ? 'none is configured' : `configured are ${all}`;
-    return invalid(`there is no MCP server '${quoted(label)}', and no URL is given; ${which}.`);
+    return invalid(unknownMcpLabel(label, [...policy.deployment.keys()]));
   }
   if (!policy.allowsClientServers || typeof url !== 'string') {
     return {

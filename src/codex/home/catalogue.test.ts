@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../../test/support/models.ts';
-import { cleanCatalogue, completeEntry, entriesOf } from './catalogue.ts';
+import { agentCatalogue, cleanCatalogue, completeEntry, entriesOf } from './catalogue.ts';
 
 const CLEAN = {
   tool_mode: 'direct',
@@ -123,6 +123,36 @@ describe('cleanCatalogue', () => {
       models: [sol],
       standard: 'gpt-6-sol',
       unlisted: [ears, bare],
+    });
+  });
+});
+
+describe('agentCatalogue', () => {
+  it('keeps what codex ships, and treats unlisted models as the standard model', () => {
+    const changed = {
+      tool_mode: 'direct',
+      multi_agent_version: null,
+      supports_search_tool: false,
+      experimental_supported_tools: [],
+      context_window: 100_000_000,
+      max_context_window: 100_000_000,
+      use_responses_lite: false,
+    };
+    expect(JSON.parse(agentCatalogue([BARE, SOL]))).toEqual({
+      models: [
+        { ...BARE, ...changed },
+        { ...solWithoutAdvice, ...changed },
+        {
+          ...solWithoutAdvice,
+          ...changed,
+          slug: '',
+          display_name: 'any other model',
+          description: null,
+          visibility: 'hide',
+          supported_in_api: true,
+          priority: 1_000_000,
+        },
+      ],
     });
   });
 });

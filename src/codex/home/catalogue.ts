@@ -150,6 +150,43 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
   };
 };
 
+/** What an agent's catalogue changes in entries as codex ships them. */
+const AGENT_FIELDS = {
+  // Otherwise the newest models would write programs that call the tools.
+  tool_mode: 'direct',
+  multi_agent_version: null,
+  supports_search_tool: false,
+  experimental_supported_tools: [],
+  context_window: CLEAN_FIELDS.context_window,
+  max_context_window: CLEAN_FIELDS.max_context_window,
+  // Its model requests are read by this server's own Responses API.
+  use_responses_lite: false,
+} as const satisfies JsonObject;
+
+/**
+ * Content of the catalogue file for codex as an agent: with its own instructions and tools. Unlisted models are treated as
+ * the standard model.
+ */
+export const agentCatalogue = (entries: readonly JsonObject[]): string => {
+  const { standard } = modelList(entries, 'chatgpt');
+  const model = entries.find((entry) => slugOf(entry) === standard) ?? entries[0] ?? {};
+  const { slug, display_name, description, visibility, supported_in_api, priority } = ANY_OTHER;
+  const anyOther: JsonObject = {
+    ...model,
+    slug,
+    display_name,
+    description,
+    visibility,
+    supported_in_api,
+    priority,
+  };
+  const models = [...entries, anyOther].map(({ upgrade: _advice, ...entry }) => ({
+    ...entry,
+    ...AGENT_FIELDS,
+  }));
+  return JSON.stringify({ models });
+};
+
 const slugOf = ({ slug }: JsonObject): string => (typeof slug === 'string' ? slug : '');
 const isCodexFormatEntry = (entry: JsonObject): boolean => entry['use_responses_lite'] === true;
 

@@ -184,6 +184,61 @@ describe('configToml', () => {
   });
 });
 
+describe('the configuration of agents', () => {
+  const settings = {
+    backend: { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },
+    catalogueFile: '/s/catalog.json',
+    codexVersion: '1.2.3',
+    allowsFeedback: false,
+    untrusted: [],
+  } as const;
+  const sandbox = {
+    standard: 'nothing',
+    profiles: {
+      nothing: { filesystem: { ':minimal': 'read' }, network: { enabled: false } },
+      'write-my "shop"': {
+        filesystem: {
+          ':minimal': 'read',
+          ':workspace_roots': { '.': 'write', '.env': 'deny' },
+          '/var/lib/a.b': 'deny',
+        },
+        network: { enabled: true, domains: { '*.example.com': 'allow' } },
+      },
+    },
+  } as const;
+
+  it('differs from the clean prompt in its tools and their sandboxes only', () => {
+    const plain = new Set(configToml(settings).split('\n'));
+    const own = configToml({ ...settings, sandbox }).split('\n');
+    expect(own.filter((line) => !plain.has(line)).join('\n')).toMatchInlineSnapshot(`
+      "include_environment_context = true
+      approval_policy = "on-request"
+      default_permissions = "nothing"
+      shell_tool = true
+      unified_exec = true
+      view_image = true
+      network_proxy = true
+      update_plan.enabled = true
+      [shell_environment_policy]
+      inherit = "core"
+      [permissions."nothing".filesystem]
+      ":minimal" = "read"
+      [permissions."nothing".network]
+      [permissions."write-my \\"shop\\"".filesystem]
+      ":minimal" = "read"
+      "/var/lib/a.b" = "deny"
+      [permissions."write-my \\"shop\\"".filesystem.":workspace_roots"]
+      "." = "write"
+      ".env" = "deny"
+      [permissions."write-my \\"shop\\"".network]
+      enabled = true
+      [permissions."write-my \\"shop\\"".network.domains]
+      "*.example.com" = "allow""
+    `);
+    expect(configToml({ ...settings, sandbox: null })).toBe(configToml(settings));
+  });
+});
+
 describe('tomlString', () => {
   it.each([
     ['plain', '"plain"'],

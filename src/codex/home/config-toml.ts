@@ -12,6 +12,29 @@ export interface CodexSettings {
   readonly allowsFeedback: boolean;
   /** Folders whose own settings codex must not obey. */
   readonly untrusted: readonly string[];
+  /** What its tools may do. Null: it has no tools. Default: null. */
+  readonly sandbox?: AgentSandbox | null;
+}
+
+/** The sandboxes of codex's own tools. */
+export interface AgentSandbox {
+  /** By name: `command/exec` runs a command in one of them. */
+  readonly profiles: Readonly<Record<string, SandboxProfile>>;
+  /** The name of the one for threads that choose none. */
+  readonly standard: string;
+}
+
+export type FileAccess = 'read' | 'write' | 'deny';
+
+/** A permission profile of codex. What it does not name is not there for a command. */
+export interface SandboxProfile {
+  /** By absolute path or special name. The members of `:workspace_roots` are relative to the folder of the thread. */
+  readonly filesystem: Readonly<Record<string, FileAccess | Readonly<Record<string, FileAccess>>>>;
+  readonly network: {
+    readonly enabled: boolean;
+    /** Absent: all hosts. */
+    readonly domains?: Readonly<Record<string, 'allow'>>;
+  };
 }
 
 type TomlValue = string | number | boolean;
@@ -62,6 +85,28 @@ const CLEAN_PROMPT = {
     },
     tools: { 'experimental_request_user_input.enabled': false, 'update_plan.enabled': false },
     orchestrator: { 'skills.enabled': false, 'mcp.enabled': false },
+  },
+} as const;
+
+/** What agents need that the clean prompt disables: codex's own tools, and its message about the folder. */
+const WITH_TOOLS = {
+  root: {
+    include_environment_context: true,
+    // Under `untrusted` codex runs a command that failed in the sandbox again outside of it.
+    approval_policy: 'on-request',
+  },
+  tables: {
+    features: {
+      ...CLEAN_PROMPT.tables.features,
+      shell_tool: true,
+      unified_exec: true,
+      view_image: true,
+      // Without it a list of hosts would open the whole network.
+      network_proxy: true,
+    },
+    tools: { ...CLEAN_PROMPT.tables.tools, 'update_plan.enabled': true },
+    // The app-server's own variables are not for commands.
+    shell_environment_policy: { inherit: 'core' },
   },
 } as const;
 
@@ -122,6 +167,7 @@ export const configToml = ({
   codexVersion,
   allowsFeedback,
   untrusted,
+  sandbox = null,
 }: CodexSettings): string => {
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
@@ -131,12 +177,14 @@ export const configToml = ({
       : {}),
     ...CLEAN_PROMPT.root,
     ...QUIET.root,
+    ...(sandbox === null ? {} : { ...WITH_TOOLS.root, default_permissions: sandbox.standard }),
   };
   const tables: Readonly<Record<string, TomlTable>> = {
     [`model_providers.${PROVIDER_ID}`]: { ...PROVIDER_FIXED, ...providerOf(backend, codexVersion) },
     ...CLEAN_PROMPT.tables,
     ...QUIET.tables,
     feedback: { enabled: allowsFeedback },
+    ...(sandbox === null ? {} : { ...WITH_TOOLS.tables, ...permissionsOf(sandbox.profiles) }),
     ...projectsOf(untrusted),
   };
   const sections = Object.entries(tables).map(([name, table]) => `[${name}]\n${tableToml(table)}`);
@@ -151,6 +199,36 @@ const projectsOf = (folders: readonly string[]): Readonly<Record<string, TomlTab
   Object.fromEntries(
     folders.map((folder) => [`projects.${tomlString(folder)}`, { trust_level: 'untrusted' }]),
   );
+
+const permissionsOf = (
+  profiles: Readonly<Record<string, SandboxProfile>>,
+): Readonly<Record<string, TomlTable>> =>
+  Object.assign(
+    {},
+    ...Object.entries(profiles).map(([name, { filesystem, network }]) => {
+      const table = `permissions.${tomlString(name)}`;
+      const { domains, ...rest } = network;
+      return {
+        ...tablesOf(`${table}.filesystem`, filesystem),
+        [`${table}.network`]: rest,
+        ...(domains === undefined ? {} : tablesOf(`${table}.network.domains`, domains)),
+      };
+    }),
+  );
+
+/** A table whose keys are any texts, and its members that are tables. */
+const tablesOf = (
+  name: string,
+  values: Readonly<Record<string, TomlValue | TomlTable>>,
+): Readonly<Record<string, TomlTable>> => {
+  const own: Record<string, TomlValue> = {};
+  const members: Record<string, TomlTable> = {};
+  for (const [key, value] of Object.entries(values)) {
+    if (typeof value === 'object') Object.assign(members, tablesOf(`${name}.${tomlString(key)}`, value));
+    else own[tomlString(key)] = value;
+  }
+  return { [name]: own, ...members };
+};
 
 const tableToml = (table: TomlTable): string =>
   Object.entries(table)

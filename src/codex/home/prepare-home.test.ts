@@ -108,6 +108,44 @@ describe('prepareHomes', () => {
       ]);
     });
 
+    it('creates a home for agents, without a login, that trusts none of their folders', async () => {
+      const named = path.join(scratch, 'mine');
+      const repository = path.join(scratch, 'repo');
+      const folder = path.join(repository, 'web');
+      await mkdir(named);
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(named, 'auth.json'), '{"OPENAI_API_KEY":"sk-test"}');
+      const homes = await prepareHomes({
+        stateDir,
+        binary,
+        environment: withNamed(named),
+        workDir: '/tmp',
+        allowsFeedback: true,
+      });
+      const home = await homes.createForAgents({
+        modelUrl: 'http://127.0.0.1:1/secret/v1',
+        entries: [{ slug: 'mine', base_instructions: 'Be kind.' }],
+        sandbox: {
+          standard: 'nothing',
+          profiles: { nothing: { filesystem: { ':minimal': 'read' }, network: { enabled: false } } },
+        },
+        folders: [folder],
+      });
+      const config = await readFile(path.join(home.path, 'config.toml'), 'utf8');
+      expect((await readdir(home.path)).toSorted()).toEqual([
+        'catalog.json',
+        'certificate.pem',
+        'config.toml',
+        'installation_id',
+      ]);
+      expect(config).toContain('base_url = "http://127.0.0.1:1/secret/v1"');
+      expect(config).toContain('[feedback]\nenabled = false');
+      for (const one of [folder, repository])
+        expect(config).toContain(`[projects.${JSON.stringify(one)}]\ntrust_level = "untrusted"`);
+      expect(await readFile(path.join(home.path, 'catalog.json'), 'utf8')).toContain('Be kind.');
+      await home.remove();
+    });
+
     it('copies the login of a named CODEX_HOME without writing to it or removing it', async () => {
       const named = path.join(scratch, 'mine');
       await mkdir(named);

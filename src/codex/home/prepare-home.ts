@@ -10,8 +10,14 @@ import { systemAmbient } from '../../kit/ambient.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, loginVariables, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget, type LoginBackend } from './backend.ts';
-import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
-import { configToml } from './config-toml.ts';
+import {
+  agentCatalogue,
+  cleanCatalogue,
+  entriesOf,
+  type Catalogue,
+  type CatalogueKind,
+} from './catalogue.ts';
+import { configToml, type AgentSandbox, type CodexSettings } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { LoginStore, type KeptLogin, revisionOf } from './login-store.ts';
 import { projectFolders } from './private-folders.ts';
@@ -42,6 +48,8 @@ export interface CodexHomes {
   readonly bundled: readonly JsonObject[];
   /** Uses the bundled models without a catalogue. */
   create(backend: BackendTarget, catalogue?: Catalogue): Promise<CodexHome>;
+  /** A home for an app-server whose tools work in folders of the deployment. It has no login. */
+  createForAgents(agents: AgentHome): Promise<CodexHome>;
   /** A home for a codex command that needs the login and codex's own catalogue. */
   createPlain(backend: BackendTarget): Promise<CodexHome>;
   /** Throws ENOSPC, with this cause, if the disk has no space for another home. */
@@ -51,6 +59,17 @@ export interface CodexHomes {
 /** Only the backend of a ChatGPT login has the codex format. */
 export const catalogueKind = (backend: BackendTarget): CatalogueKind =>
   backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'api';
+
+/** What the home of an app-server with tools differs in. */
+export interface AgentHome {
+  /** The base URL of its only provider. */
+  readonly modelUrl: string;
+  /** The models in codex's own form. */
+  readonly entries: readonly JsonObject[];
+  readonly sandbox: AgentSandbox;
+  /** The folders that its threads work in. Their own settings for codex have no effect. */
+  readonly folders: readonly string[];
+}
 
 export interface CodexHome {
   readonly path: string;
@@ -132,18 +151,28 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), api: lazily(bundled, 'api') };
-  const filledHome = async (backend: BackendTarget, catalogue: Catalogue | null): Promise<CodexHome> => {
+  const filledHome = async (
+    backend: BackendTarget,
+    { catalogue, folders = workDir === undefined ? [] : [workDir], ...agent }: HomeKind,
+  ): Promise<CodexHome> => {
     const home = await emptyHome(backend);
     const catalogueFile = catalogue === null ? null : path.join(home.path, 'catalog.json');
     try {
-      // Looked up for each home: the folder may become part of a repository later.
-      const untrusted = workDir === undefined ? [] : await projectFolders(workDir);
-      const settings = { backend, catalogueFile, codexVersion: binary.version, allowsFeedback, untrusted };
+      // Looked up for each home: a folder may become part of a repository later.
+      const untrusted = [...new Set((await Promise.all(folders.map(projectFolders))).flat())];
+      const settings = {
+        backend,
+        catalogueFile,
+        codexVersion: binary.version,
+        allowsFeedback,
+        untrusted,
+        ...agent,
+      };
       await fillHome(home.path, {
         backend,
         login,
         files: {
-          ...(catalogue === null ? {} : { 'catalog.json': catalogue.json }),
+          ...(catalogue === null ? {} : { 'catalog.json': catalogue }),
           installation_id: backend.kind === 'login' ? idOfAccount(installationId, backend) : installationId,
           'config.toml': configToml(settings),
         },
@@ -162,8 +191,13 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     binary,
     bundled,
     create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) =>
-      filledHome(backend, catalogue),
-    createPlain: (backend) => filledHome(backend, null),
+      filledHome(backend, { catalogue: catalogue.json }),
+    createForAgents: ({ modelUrl, entries, sandbox, folders }) =>
+      filledHome(
+        { kind: 'upstream', baseUrl: modelUrl, apiKeyEnv: null },
+        { catalogue: agentCatalogue(entries), sandbox, folders, allowsFeedback: false },
+      ),
+    createPlain: (backend) => filledHome(backend, { catalogue: null }),
     requireSpace: (cause) => requireDiskSpace(runs, cause),
   };
 };
@@ -173,6 +207,14 @@ const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Cat
   let made: Catalogue | null = null;
   return () => (made ??= cleanCatalogue(bundled, kind));
 };
+
+/** What differs between homes besides the backend. */
+interface HomeKind extends Partial<Pick<CodexSettings, 'sandbox' | 'allowsFeedback'>> {
+  /** Content of the catalogue file; null: codex asks its backend for the models. */
+  readonly catalogue: string | null;
+  /** Where threads work. Default: the working directory. */
+  readonly folders?: readonly string[];
+}
 
 interface HomeContents {
   readonly backend: BackendTarget;

@@ -101,6 +101,25 @@ describe('a sweep', () => {
     await home.remove();
   });
 
+  it('is about one kind of directory, and calls back before it removes one', async () => {
+    const [home, agent] = [await createRunDirectory(parent), await createRunDirectory(parent, 'agent')];
+    for (const name of ['home-0123456789abcdef', 'agent-0123456789abcdef'])
+      await mkdir(path.join(parent, name));
+    const swept: string[] = [];
+    const rescue = async (directory: string): Promise<void> => {
+      swept.push(path.basename(directory));
+      expect(await left()).toContain(path.basename(directory));
+    };
+    await sweepRunDirectories(parent, rescue, 'agent');
+    const kept = [...both(path.basename(agent.path)), ...both(path.basename(home.path))];
+    expect([swept, await left()]).toEqual([
+      ['agent-0123456789abcdef'],
+      [...kept, 'home-0123456789abcdef'].toSorted(),
+    ]);
+    await home.remove();
+    await agent.remove();
+  });
+
   it('removes directories without a lock file, and nothing that is not ours', async () => {
     const old = `${process.pid}-${Date.now()}-ab12cd34`;
     for (const name of ['home-0123456789abcdef', path.join(old, 'deep'), 'notes', 'home-of-mine']) {

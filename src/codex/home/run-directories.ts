@@ -15,16 +15,25 @@ export interface RunDirectory {
   remove(): Promise<void>;
 }
 
-/** The second form is from versions that used pids. */
-const OURS = /^(home-[0-9a-f]{16}|\d+-\d+-[0-9a-f]+)(\.lock)?$/;
+/** What a directory is for: the CODEX_HOME of an app-server, or the folder of an agent's run. */
+export type RunDirectoryKind = 'home' | 'agent';
+
+/** The second form of homes is from versions that used pids. */
+const OURS: Readonly<Record<RunDirectoryKind, RegExp>> = {
+  home: /^(home-[0-9a-f]{16}|\d+-\d+-[0-9a-f]+)(\.lock)?$/,
+  agent: /^(agent-[0-9a-f]{16})(\.lock)?$/,
+};
 
 const lockFileOf = (directory: string): string => `${directory}.lock`;
 
 /** Creates the lock first, then the directory: a directory without a lock file has no owner. */
-export const createRunDirectory = async (parent: string): Promise<RunDirectory> => {
+export const createRunDirectory = async (
+  parent: string,
+  kind: RunDirectoryKind = 'home',
+): Promise<RunDirectory> => {
   // The state directory may have been emptied while we run.
   await makePrivateDirectory(parent);
-  const { directory, lock } = await newName(parent);
+  const { directory, lock } = await newName(parent, kind);
   try {
     await mkdir(directory, { mode: 0o700 });
   } catch (error) {
@@ -42,9 +51,10 @@ const ATTEMPTS = 3;
  */
 const newName = async (
   parent: string,
+  kind: RunDirectoryKind,
 ): Promise<{ readonly directory: string; readonly lock: FileLock | null }> => {
   for (let attempt = 1; ; attempt += 1) {
-    const directory = path.join(parent, `home-${randomBytes(8).toString('hex')}`);
+    const directory = path.join(parent, `${kind}-${randomBytes(8).toString('hex')}`);
     const lock = lockNewFile(lockFileOf(directory));
     const isThere = await exists(lockFileOf(directory));
     if (typeof lock !== 'string') {
@@ -69,8 +79,9 @@ const newName = async (
 export const sweepRunDirectories = async (
   parent: string,
   rescue: (directory: string) => Promise<void> = async () => {},
+  kind: RunDirectoryKind = 'home',
 ): Promise<void> => {
-  const names = (await readdir(parent)).flatMap((name) => OURS.exec(name)?.[1] ?? []);
+  const names = (await readdir(parent)).flatMap((name) => OURS[kind].exec(name)?.[1] ?? []);
   await Promise.all(
     [...new Set(names)].map(async (name) => {
       const directory = path.join(parent, name);

@@ -24,6 +24,7 @@ const homesWith = (binary: string): CodexHomes => {
     binary: { path: binary, version: '0' },
     bundled: [],
     create: async () => home,
+    createForAgents: async () => home,
     createPlain: async () => home,
     requireSpace: async () => {},
   };

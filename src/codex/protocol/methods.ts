@@ -1,4 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import type { FuzzyFileSearchParams } from './generated/FuzzyFileSearchParams.ts';
+import type { FuzzyFileSearchResponse } from './generated/FuzzyFileSearchResponse.ts';
 import type { GetAuthStatusParams } from './generated/GetAuthStatusParams.ts';
 import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts';
 import type { InitializeParams } from './generated/InitializeParams.ts';
@@ -7,6 +9,9 @@ import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AccountLoginCompletedNotification } from './generated/v2/AccountLoginCompletedNotification.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
+import type { CommandExecutionOutputDeltaNotification } from './generated/v2/CommandExecutionOutputDeltaNotification.ts';
+import type { CommandExecParams } from './generated/v2/CommandExecParams.ts';
+import type { CommandExecResponse } from './generated/v2/CommandExecResponse.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { FeedbackUploadParams } from './generated/v2/FeedbackUploadParams.ts';
@@ -35,6 +40,10 @@ import type { ReviewStartParams } from './generated/v2/ReviewStartParams.ts';
 import type { ReviewStartResponse } from './generated/v2/ReviewStartResponse.ts';
 import type { ServerDiagnosticsParams } from './generated/v2/ServerDiagnosticsParams.ts';
 import type { ServerDiagnosticsResponse } from './generated/v2/ServerDiagnosticsResponse.ts';
+import type { ThreadBackgroundTerminalsCleanParams } from './generated/v2/ThreadBackgroundTerminalsCleanParams.ts';
+import type { ThreadBackgroundTerminalsCleanResponse } from './generated/v2/ThreadBackgroundTerminalsCleanResponse.ts';
+import type { ThreadBackgroundTerminalsListParams } from './generated/v2/ThreadBackgroundTerminalsListParams.ts';
+import type { ThreadBackgroundTerminalsListResponse } from './generated/v2/ThreadBackgroundTerminalsListResponse.ts';
 import type { ThreadInjectItemsParams } from './generated/v2/ThreadInjectItemsParams.ts';
 import type { ThreadInjectItemsResponse } from './generated/v2/ThreadInjectItemsResponse.ts';
 import type { ThreadStartParams } from './generated/v2/ThreadStartParams.ts';
@@ -47,6 +56,8 @@ import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts'
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
+import type { TurnSteerParams } from './generated/v2/TurnSteerParams.ts';
+import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 
 /**
  * A generated type as JSON represents it: large numbers are generated as `bigint`, and what we send may be
@@ -81,8 +92,23 @@ interface ClientMethods {
     params: ReviewStartParams;
     result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
   };
+  readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
+  /** Ends the commands that a thread has left running. */
+  readonly 'thread/backgroundTerminals/clean': {
+    params: ThreadBackgroundTerminalsCleanParams;
+    result: ThreadBackgroundTerminalsCleanResponse;
+  };
+  readonly 'thread/backgroundTerminals/list': {
+    params: ThreadBackgroundTerminalsListParams;
+    result: {
+      readonly data: readonly Pick<ThreadBackgroundTerminalsListResponse['data'][number], 'processId'>[];
+    };
+  };
+  /** Runs a command without a thread. */
+  readonly 'command/exec': { params: CommandExecParams; result: CommandExecResponse };
+  readonly fuzzyFileSearch: { params: FuzzyFileSearchParams; result: FuzzyFileSearchResponse };
   readonly 'mcpServerStatus/list': {
     params: ListMcpServerStatusParams;
     result: {
@@ -133,6 +159,7 @@ interface KnownNotifications {
   readonly 'item/started': ItemStartedNotification;
   readonly 'item/completed': ItemCompletedNotification;
   readonly 'item/agentMessage/delta': AgentMessageDeltaNotification;
+  readonly 'item/commandExecution/outputDelta': CommandExecutionOutputDeltaNotification;
   readonly 'item/reasoning/summaryPartAdded': ReasoningSummaryPartAddedNotification;
   readonly 'item/reasoning/summaryTextDelta': ReasoningSummaryTextDeltaNotification;
   readonly 'item/reasoning/textDelta': ReasoningTextDeltaNotification;
@@ -170,6 +197,7 @@ const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 
   'item/started': 'content',
   'item/completed': 'tools',
   'item/agentMessage/delta': 'content',
+  'item/commandExecution/outputDelta': 'content',
   'item/reasoning/summaryPartAdded': 'content',
   'item/reasoning/summaryTextDelta': 'content',
   'item/reasoning/textDelta': 'content',

@@ -70,6 +70,9 @@ export class RpcSource extends ItemsSource<RpcSourceOptions> {
         this.endIfLast(events);
         this.#endIfExceeded(events);
         return;
+      case 'item/commandExecution/outputDelta':
+        // Only agents run commands.
+        return;
       case 'item/completed':
         this.toolCompleted(params, events);
         return;

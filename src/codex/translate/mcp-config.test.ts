@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readMcpUse } from '../../canonical/mcp/mcp-use.ts';
+import { readMcpRules } from '../../canonical/mcp/mcp-use.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { mcpUseConfig } from './mcp-config.ts';
 
@@ -14,9 +14,9 @@ describe('mcpUseConfig', () => {
   } as const;
 
   const configOf = (more: JsonObject): JsonObject => {
-    const use = readMcpUse({ type: 'mcp', ...more }, server);
-    if ('problem' in use) throw new Error(use.problem);
-    const { url, required, ...rest } = mcpUseConfig({ url: 'u' }, use);
+    const rules = readMcpRules({ type: 'mcp', ...more }, server.requireApproval);
+    if ('problem' in rules) throw new Error(rules.problem);
+    const { url, required, ...rest } = mcpUseConfig({ url: 'u' }, { server, ...rules });
     expect([url, required]).toEqual(['u', true]);
     return rest;
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Item, RawItem } from '../../canonical/request/item.ts';
 import { wholeHistory } from './fit-history.ts';
-import { mcpHistory } from './mcp-history.ts';
+import { inMcpNamespace, mcpHistory } from './mcp-history.ts';
 
 const raw = (type: string, more: object): Item => {
   const item = { type, ...more } as RawItem;
@@ -32,7 +32,8 @@ const pair = (output: string, callId = 'call_1'): readonly Item[] => [
   },
   { kind: 'tool-output', tool: 'function', callId, output },
 ];
-const read = (items: readonly Item[], isOurs = true) => mcpHistory(wholeHistory(items), () => isOurs);
+const read = (items: readonly Item[], isOurs = true) =>
+  mcpHistory(wholeHistory(items), () => (isOurs ? inMcpNamespace : null));
 
 describe('MCP items in a history', () => {
   it.each([

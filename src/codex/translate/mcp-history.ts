@@ -1,5 +1,11 @@
 import { itemFacts } from '../../canonical/request/item-facts.ts';
-import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
+import {
+  rawOf,
+  type Item,
+  type RawItem,
+  type ToolCall,
+  type ToolOutput,
+} from '../../canonical/request/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-tools.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
@@ -15,7 +21,32 @@ export interface ApprovedCall {
   readonly arguments: string;
   /** Its call id in the history; its output is not known yet. */
   readonly callId: string;
+  /** The position of the response that approved it. */
+  readonly place: number;
 }
+
+/** How the model has seen a call of a server, and its output. */
+export type WriteMcpCall = (
+  call: RawItem,
+  callId: string,
+  output: string,
+) => readonly [call: ToolCall, output: ToolOutput];
+
+/** Null: the item is not of our servers. An approval response is asked about by its request; alone, it has no label. */
+export type FindMcpWriter = (label: string, item: RawItem) => WriteMcpCall | null;
+
+/** In the namespace of its server. */
+export const inMcpNamespace: WriteMcpCall = (raw, callId, output) => [
+  {
+    kind: 'tool-call',
+    tool: 'function',
+    callId,
+    name: mcpWireName(textIn(raw, 'name')),
+    namespace: mcpNamespace(textIn(raw, 'server_label')),
+    input: textIn(raw, 'arguments'),
+  },
+  { kind: 'tool-output', tool: 'function', callId, output: fromOutputText(output) },
+];
 
 export interface McpHistory extends History {
   readonly approved: readonly ApprovedCall[];
@@ -25,19 +56,19 @@ export interface McpHistory extends History {
 }
 
 /**
- * Translates a client's MCP items of our servers into what the model has seen: calls in the server's
- * namespace, and their outputs. Tool lists were never shown to it.
+ * Translates a client's MCP items of our servers into what the model has seen: calls, and their outputs. Tool lists were
+ * never shown to it.
  */
-export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
+export const mcpHistory = (history: History, writerOf: FindMcpWriter): McpHistory => {
   if (!itemFacts(history.items).hasRaw) return withoutMcp(history);
-  const labels = new Map(
+  const requests = new Map(
     history.items.flatMap((item) => {
       const raw = 'raw' in item && item.raw.type === 'mcp_approval_request' ? rawOf(item) : null;
-      return raw === null ? [] : [[textIn(raw, 'id'), textIn(raw, 'server_label')] as const];
+      return raw === null ? [] : [[textIn(raw, 'id'), raw] as const];
     }),
   );
-  const raws = history.items.map((item) => rawMcp(item, labels, isOurs));
-  return raws.every((raw) => raw === null) ? withoutMcp(history) : new Reader(history, raws).read();
+  const all = history.items.map((item) => ourMcp(item, requests, writerOf));
+  return all.every((one) => one === null) ? withoutMcp(history) : new Reader(history, all).read();
 };
 
 const withoutMcp = ({ items, places }: History): McpHistory => ({
@@ -50,22 +81,31 @@ const withoutMcp = ({ items, places }: History): McpHistory => ({
 
 const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
 
+/** An item of a server of ours. */
+interface OurMcpItem {
+  readonly raw: RawItem;
+  readonly write: WriteMcpCall;
+}
+
 /** The item, if it belongs to a server of ours. An approval response names only its request. */
-const rawMcp = (
+const ourMcp = (
   item: Item,
-  labels: ReadonlyMap<string, string>,
-  isOurs: (label: string) => boolean,
-): RawItem | null => {
+  requests: ReadonlyMap<string, RawItem>,
+  writerOf: FindMcpWriter,
+): OurMcpItem | null => {
   if (!('raw' in item) || !TYPES.test(item.raw.type)) return null;
   const raw = rawOf(item);
   const isAnswer = raw.type === 'mcp_approval_response';
-  const label = isAnswer ? labels.get(textIn(raw, 'approval_request_id')) : textIn(raw, 'server_label');
-  return isOurs(label ?? '') ? raw : null;
+  const about = (isAnswer ? requests.get(textIn(raw, 'approval_request_id')) : null) ?? raw;
+  const write = writerOf(textIn(about, 'server_label'), about);
+  return write === null ? null : { raw, write };
 };
+
+type AddCall = (call: RawItem, callId: string, output: string) => void;
 
 class Reader {
   readonly #history: History;
-  readonly #raws: readonly (RawItem | null)[];
+  readonly #all: readonly (OurMcpItem | null)[];
   readonly #items: Item[] = [];
   readonly #places: (number | null)[] = [];
   readonly #approved: ApprovedCall[] = [];
@@ -79,16 +119,16 @@ class Reader {
   readonly #run = new Set<string>();
   readonly #callIds: Set<string>;
 
-  constructor(history: History, raws: readonly (RawItem | null)[]) {
+  constructor(history: History, all: readonly (OurMcpItem | null)[]) {
     this.#history = history;
-    this.#raws = raws;
+    this.#all = all;
     this.#callIds = new Set(
       history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
     );
-    for (const raw of this.#raws) {
-      if (raw?.type === 'mcp_approval_request') this.#request(raw);
-      if (raw?.type === 'mcp_approval_response') this.#answer(raw);
-      if (raw?.type === 'mcp_call') this.#run.add(textIn(raw, 'approval_request_id'));
+    for (const { raw } of all.filter((one) => one !== null)) {
+      if (raw.type === 'mcp_approval_request') this.#request(raw);
+      if (raw.type === 'mcp_approval_response') this.#answer(raw);
+      if (raw.type === 'mcp_call') this.#run.add(textIn(raw, 'approval_request_id'));
     }
   }
 
@@ -108,10 +148,10 @@ class Reader {
 
   read(): McpHistory {
     this.#history.items.forEach((item, index) => {
-      const raw = this.#raws[index] ?? null;
+      const ours = this.#all[index] ?? null;
       const place = placeOf(this.#history, index);
-      if (raw === null) this.#add(place, item);
-      else this.#mcp(raw, place ?? index);
+      if (ours === null) this.#add(place, item);
+      else this.#mcp(ours, place ?? index);
     });
     return {
       items: this.#items,
@@ -122,28 +162,31 @@ class Reader {
     };
   }
 
-  #mcp(raw: RawItem, place: number): void {
+  #mcp({ raw, write }: OurMcpItem, place: number): void {
     const id = textIn(raw, 'id');
+    const add = (call: RawItem, callId: string, output: string): void => {
+      for (const item of write(call, callId, output)) this.#add(place, item);
+    };
     switch (raw.type) {
       case 'mcp_list_tools':
         this.#listed.add(textIn(raw, 'server_label'));
         return;
       case 'mcp_call': {
-        this.#call(raw, this.#callId(id), mcpOutputOf(raw), place);
+        add(raw, this.#callId(id), mcpOutputOf(raw));
         return;
       }
       case 'mcp_approval_request': {
         // It is handled at the position of its response.
         if (this.#responses.has(id) || this.#run.has(id)) return;
-        this.#call(raw, this.#callId(id), 'This call was not approved.', place);
+        add(raw, this.#callId(id), 'This call was not approved.');
         return;
       }
       default:
-        this.#response(raw, place);
+        this.#response(raw, place, add);
     }
   }
 
-  #response(raw: RawItem, place: number): void {
+  #response(raw: RawItem, place: number, add: AddCall): void {
     const requestId = textIn(raw, 'approval_request_id');
     const request = this.#requests.get(requestId);
     if (request === undefined) {
@@ -161,29 +204,18 @@ class Reader {
     const callId = this.#callId(requestId);
     if (raw['approve'] !== true) {
       const reason = textIn(raw, 'reason');
-      this.#call(request, callId, `This call was declined${reason === '' ? '.' : `: ${reason}`}`, place);
+      add(request, callId, `This call was declined${reason === '' ? '.' : `: ${reason}`}`);
       return;
     }
-    this.#call(request, callId, '', place);
+    add(request, callId, '');
     this.#approved.push({
       requestId,
       label: textIn(request, 'server_label'),
       name: textIn(request, 'name'),
       arguments: textIn(request, 'arguments'),
       callId,
+      place,
     });
-  }
-
-  #call(raw: RawItem, callId: string, output: string, place: number): void {
-    this.#add(place, {
-      kind: 'tool-call',
-      tool: 'function',
-      callId,
-      name: mcpWireName(textIn(raw, 'name')),
-      namespace: mcpNamespace(textIn(raw, 'server_label')),
-      input: textIn(raw, 'arguments'),
-    });
-    this.#add(place, { kind: 'tool-output', tool: 'function', callId, output: fromOutputText(output) });
   }
 
   #add(place: number | null, item: Item): void {

@@ -6,7 +6,7 @@ import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type StartWorker, type Worker } from './worker.ts';
 
 export interface WorkerSpawnerOptions extends AppServerSettings {
-  readonly homes: CodexHomes;
+  readonly homes: Pick<CodexHomes, 'binary' | 'create' | 'requireSpace'>;
   readonly backend: BackendTarget;
   /** The models for the next worker; default: the bundled ones. */
   readonly catalogue?: () => Promise<Catalogue>;

@@ -37,8 +37,8 @@ const recorded = (appServer: AppServer, trace: Trace): AppServer => ({
       throw error;
     }
   },
-  watchThread: (threadId, listener) =>
-    appServer.watchThread(threadId, tracedListener(trace, threadId, listener)),
+  watchThread: (threadId, listener, answer) =>
+    appServer.watchThread(threadId, tracedListener(trace, threadId, listener), answer),
 });
 
 /** The same listener; what it receives is recorded in the trace. */

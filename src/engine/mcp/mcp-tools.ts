@@ -1,3 +1,4 @@
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import { mcpSecrets, type McpServer } from '../../canonical/mcp/mcp-server.ts';
 import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
@@ -99,7 +100,7 @@ const connected = ({ tools }: Status): McpToolList => ({
 });
 
 /** A tool in an `mcp_list_tools` item. Absent fields are left out: some clients reject null there. */
-export const toListedTool = (tool: McpToolInfo): JsonObject => ({
+const toListedTool = (tool: McpToolInfo): JsonObject => ({
   name: tool.name,
   ...(tool.title === null ? {} : { title: tool.title }),
   ...(tool.description === null ? {} : { description: tool.description }),
@@ -107,6 +108,21 @@ export const toListedTool = (tool: McpToolInfo): JsonObject => ({
   ...(tool.outputSchema === null ? {} : { output_schema: tool.outputSchema }),
   ...(tool.annotations === null ? {} : { annotations: tool.annotations }),
 });
+
+/** The item that lists the tools of a server, before the model's output. */
+export const listedToolsEvents = (
+  id: string,
+  label: string,
+  tools: readonly McpToolInfo[],
+): readonly TurnEvent[] => {
+  const raw = { type: 'mcp_list_tools', server_label: label };
+  return [
+    { type: 'item-started', item: { kind: 'opaque', id, raw: { ...raw, tools: [] } } },
+    { type: 'item-status', itemId: id, status: 'in_progress' },
+    { type: 'item-status', itemId: id, status: 'completed' },
+    { type: 'item-ended', item: { kind: 'opaque', id, raw: { ...raw, tools: tools.map(toListedTool) } } },
+  ];
+};
 
 export interface ListedMcp {
   readonly server: McpServer;

@@ -25,7 +25,7 @@ import { mcpUseConfig } from '../../codex/translate/mcp-config.ts';
 import { fromOutputText } from '../../codex/translate/mcp-output.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import { listThreadTools, toListedTool, type McpAccess, type ReachableMcp } from './mcp-tools.ts';
+import { listedToolsEvents, listThreadTools, type McpAccess, type ReachableMcp } from './mcp-tools.ts';
 
 /** Measures the calls of MCP servers in a turn, from the model's call to the result. */
 export class ToolSpans {
@@ -254,15 +254,7 @@ export class McpTurn implements McpShape {
     member.names = new McpToolNames(member.tools);
     const { label } = use.server;
     if (this.#wish.listed.has(label)) return;
-    const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
-    const id = this.#ids.mint('mcpl');
-    const tools = member.tools.map(toListedTool);
-    this.#preface.push(
-      { type: 'item-started', item: { kind: 'opaque', id, raw } },
-      { type: 'item-status', itemId: id, status: 'in_progress' },
-      { type: 'item-status', itemId: id, status: 'completed' },
-      { type: 'item-ended', item: { kind: 'opaque', id, raw: { ...raw, tools } } },
-    );
+    this.#preface.push(...listedToolsEvents(this.#ids.mint('mcpl'), label, member.tools));
   }
 
   async #run(call: ApprovedCall, appServer: AppServer, threadId: string): Promise<McpOutcome> {

@@ -21,7 +21,7 @@ import {
   type HistoryRules,
 } from '../../codex/translate/fit-history.ts';
 import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
-import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
+import { inMcpNamespace, mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
 import type { KnownModels } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 import type { McpAccess } from '../mcp/mcp-tools.ts';
@@ -88,8 +88,9 @@ export const draftTurn = (
     policy: { deployment: mcp.deployment, allowsClientServers: mcp.reach !== null },
     hasHostedMcp,
   });
-  const isOurs = (label: string): boolean => mcp.deployment.has(label) || mcp.reach !== null || !hasHostedMcp;
-  const whole = mcpHistory(files.history, isOurs);
+  const whole = mcpHistory(files.history, (label) =>
+    mcp.deployment.has(label) || mcp.reach !== null || !hasHostedMcp ? inMcpNamespace : null,
+  );
   const rest = withoutReasoning(whole, strategy.reasoning === 'kept' ? historyRules.isForeign : () => true);
   const { ignored, ...history } = fitHistory(rest ?? whole, { ...historyRules, images: reach.images });
   const { items } = history;

@@ -10,7 +10,7 @@ export const CAPTURE_TABLES = {
       after: 'PROXY_ENABLE_METRICS',
       type: filePath,
       description:
-        'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](logs.md#captures).',
+        'A folder for [captures](logs.md#captures): one file per request with everything that happened, including content.',
     }),
   },
   metrics: {

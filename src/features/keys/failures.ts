@@ -27,7 +27,7 @@ export const KEY_FAILURES = {
   storage_limit_exceeded: row(
     429,
     'This server keeps nothing more for this key.',
-    'as much is kept for the key as `PROXY_KEY_STORAGE_MB` or its own limit allows, and the request would be stored: delete something, wait until it expires, or send `store: false`. The field `storage` has the numbers. Nothing was sent to the backend',
+    'as much is kept for the key as [allowed](keys.md#storage), and the request would be stored: delete something, wait until it expires, or send `store: false`',
     { final: true, source: 'key' },
   ),
   unknown_key: row(404, 'This key was not found.', 'no named key has this id'),
@@ -45,7 +45,7 @@ export const KEY_FAILURES = {
   key_limit_exceeded: row(
     429,
     'This key has reached one of its limits.',
-    'a limit of the API key would be exceeded; the message and the field `limit` name it and when it resets, and so does `retry-after`. Nothing was sent to the backend',
+    'a limit of the API key would be exceeded; the message and the field `limit` name it and when it resets, and so does `retry-after`',
     { source: 'key', after: 'concurrency_limit' },
   ),
 } as const satisfies FeatureFailures;

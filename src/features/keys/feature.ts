@@ -14,7 +14,7 @@ export const KEY_TABLES = {
       type: wholeNumber(0, 1_000_000_000, 'MB'),
       default: '5000',
       description:
-        'How much is kept for each API key: stored responses, conversations, chat completions, and the events of streams. Beyond it, requests that would be stored get 429 `storage_limit_exceeded`. A named key can have [its own limit](keys.md#storage). 0: no limit.',
+        'How much is kept for each API key: stored responses, conversations, chat completions, and the events of streams. More gets 429; see [storage](keys.md#storage). 0: no limit.',
     }),
   },
   failures: KEY_FAILURES,
@@ -44,7 +44,7 @@ export const KEY_TABLES = {
       access: 'key',
       scopes: ['admin'],
       about:
-        'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
+        'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `workspaces`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
     },
     'GET /v1/codex/keys/:id': { access: 'key', scopes: ['read'], about: 'One of them.' },
     'GET /v1/codex/keys/:id/limits': {
@@ -86,7 +86,7 @@ export const KEY_TABLES = {
     'GET /v1/codex/key-proof': {
       access: 'open',
       about:
-        'Proves to a program on the machine of the server that this server knows its key, without showing it: `nonce` is 32 random bytes in base64url. The command [connect](clients/README.md#the-key-of-a-client) asks before it sends a key.',
+        'Proves to a program on the machine of the server that this server knows its key: `nonce` is 32 random bytes in base64url. [connect](clients/README.md#the-key-of-a-client) asks before it sends a key.',
     },
   },
 } as const satisfies FeatureTables;

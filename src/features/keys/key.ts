@@ -24,6 +24,8 @@ export interface ModelAccess {
 }
 
 export interface KeyPolicy extends ModelAccess {
+  /** Patterns of the names of workspaces, in which `*` matches anything; empty: none. */
+  readonly workspaces: readonly string[];
   readonly name: string;
   /** For people, such as who has the key; may be empty. */
   readonly note: string;
@@ -77,6 +79,7 @@ export const bodyOf = ({
   note,
   scopes,
   models,
+  workspaces,
   effort,
   addresses,
   concurrency,
@@ -88,6 +91,7 @@ export const bodyOf = ({
     note,
     scopes,
     models,
+    workspaces,
     effort,
     addresses,
     concurrency,
@@ -96,7 +100,7 @@ export const bodyOf = ({
   } satisfies KeyBody);
 
 /** Fields that bodies of earlier versions lack. */
-const LATER = { storageMb: null } satisfies Partial<KeyBody>;
+const LATER = { storageMb: null, workspaces: [] } satisfies Partial<KeyBody>;
 
 /** Bodies were checked before they were written. */
 export const keyOfRow = (row: KeyRow): ApiKey => ({
@@ -120,6 +124,7 @@ export const projectKey = (key: ApiKey, now: number): JsonObject => ({
   hint: key.hint,
   scopes: key.scopes,
   models: key.models,
+  workspaces: key.workspaces,
   effort: key.effort,
   addresses: key.addresses,
   concurrency: key.concurrency,

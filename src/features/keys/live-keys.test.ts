@@ -101,6 +101,7 @@ describe('LiveKeys', () => {
       pausedAt: null,
       revokedAt: null,
       storageMb: null,
+      workspaces: [],
       lastUsedAt: null,
     });
     expect(found?.caller).toEqual({ keyId: ID, scopes: new Set(['infer', 'read']) });

@@ -22,6 +22,7 @@ const DEFAULTS: KeyPolicy = {
   note: '',
   scopes: ['infer'],
   models: [],
+  workspaces: [],
   effort: null,
   addresses: [],
   concurrency: null,
@@ -63,12 +64,14 @@ const MAX_STORAGE_MB = 1e9;
 const MAX_SECONDS = 8.64e12;
 const SCOPES: readonly Scope[] = ['infer', 'read', 'admin'];
 const MODEL_PATTERN = /^[\x21-\x7e]{1,200}$/;
+const WORKSPACE_PATTERN = /^[\w*-]{1,64}$/;
 
 const FIELDS = {
   name: (field: Field) => ({ name: readName(field) }),
   note: (field: Field) => ({ note: readText(field, MAX_NOTE_CHARS) }),
   scopes: (field: Field) => ({ scopes: readScopes(field) }),
   models: (field: Field) => ({ models: readList(field, readPattern) }),
+  workspaces: (field: Field) => ({ workspaces: readList(field, readWorkspaces) }),
   effort: (field: Field) => ({ effort: orNull(field, (one) => readChoice(one, EFFORTS)) }),
   addresses: (field: Field) => ({ addresses: readList(field, readAddress) }),
   concurrency: (field: Field) => ({
@@ -126,6 +129,12 @@ const readScopes = (field: Field): readonly Scope[] => {
 const readPattern = ({ value, at }: Field): string => {
   if (typeof value !== 'string' || !MODEL_PATTERN.test(value))
     throw wrong(at, 'the name of a model without spaces, in which * matches anything');
+  return value;
+};
+
+const readWorkspaces = ({ value, at }: Field): string => {
+  if (typeof value !== 'string' || !WORKSPACE_PATTERN.test(value))
+    throw wrong(at, 'the name of a workspace, in which * matches anything');
   return value;
 };
 

@@ -30,13 +30,14 @@ export const MCP_TABLES = {
       access: 'key',
       scopes: ['infer', 'read'],
       about:
-        'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
+        'The MCP servers of this deployment and the workspaces of the key, with their tools, up to a minute old; one that does not work is listed with its `error`. See [MCP servers](mcp.md).',
     },
     'GET /v1/codex/mcp': {
       after: 'GET /v1/codex/usage',
       access: 'key',
       scopes: ['read'],
-      about: 'The MCP servers of this deployment: whether they answer, and the names of their tools.',
+      about:
+        'A summary of these servers and workspaces: whether they work, and the names of their tools; of a workspace also `path`, `access`, `network` and `runs`.',
     },
   },
 } as const satisfies FeatureTables;

@@ -1,5 +1,5 @@
-import type { McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
-import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
+import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
+import type { Core, ListedWorkspace, OpenFeature, Own } from '../../compose/feature.ts';
 import type { ListedMcp } from '../../engine/mcp/mcp-tools.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { keepAnswer } from '../../kit/collections/recent.ts';
@@ -9,7 +9,7 @@ import { openMcpServers } from './servers.ts';
 
 export const openMcp = async (
   core: Core,
-  { settings: { clientServers, clientPrivate } }: Own<typeof MCP_TABLES>,
+  { settings: { clientServers, clientPrivate }, offers: { listWorkspaces } }: Own<typeof MCP_TABLES>,
 ): Promise<OpenFeature<typeof MCP_TABLES>> => {
   const { ambient, environment, logger } = core;
   const servers = await openMcpServers({
@@ -23,8 +23,10 @@ export const openMcp = async (
   const list = keepTools(() => core.listMcpTools(), ambient.clock);
   return {
     routes: {
-      'GET /v1/mcp/tools': async () => Response.json(projectMcpServers(await list())),
-      'GET /v1/codex/mcp': async () => Response.json(projectMcpStatus(await list())),
+      'GET /v1/mcp/tools': async (_, exchange) =>
+        Response.json(projectMcpServers(await list(), await listWorkspaces(exchange.caller()))),
+      'GET /v1/codex/mcp': async (_, exchange) =>
+        Response.json(projectMcpStatus(await list(), await listWorkspaces(exchange.caller()))),
     },
     offers: { mcp: servers },
     close: () => servers.close(),
@@ -56,31 +58,59 @@ const projectMcpTool = (tool: McpToolInfo) => ({
   annotations: tool.annotations,
 });
 
-/** The configured MCP servers, without commands, addresses or headers. */
-const projectMcpServers = (all: readonly ListedMcp[]) => ({
+/** What both lists say of a server, or of a workspace: it is a server to clients. */
+const projectState = (label: string, transport: string, list: McpToolList) => ({
+  server_label: label,
+  transport,
+  status: list.status,
+  error:
+    list.status === 'failed'
+      ? `The ${transport === 'workspace' ? 'workspace' : 'MCP server'} '${label}' ${list.lastError}.`
+      : null,
+});
+
+const toolsOf = (list: McpToolList): readonly McpToolInfo[] => (list.status === 'failed' ? [] : list.tools);
+
+/** The configured MCP servers, without commands, addresses, headers or folders. */
+const projectMcpServers = (all: readonly ListedMcp[], workspaces: readonly ListedWorkspace[]) => ({
   object: 'list' as const,
-  data: all.map(({ server, list }) => ({
-    server_label: server.label,
-    transport: server.transport.kind,
-    status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
-    tools: list.status === 'failed' ? [] : list.tools.map(projectMcpTool),
-  })),
+  data: [
+    ...all.map(({ server, list }) => ({
+      ...projectState(server.label, server.transport.kind, list),
+      tools: toolsOf(list).map(projectMcpTool),
+    })),
+    ...workspaces.map(({ workspace, list }) => ({
+      ...projectState(workspace.label, 'workspace', list),
+      tools: toolsOf(list).map(projectMcpTool),
+    })),
+  ],
 });
 
 /** A summary; `GET /v1/mcp/tools` describes the tools. */
-const projectMcpStatus = (all: readonly ListedMcp[]) => ({
+const projectMcpStatus = (all: readonly ListedMcp[], workspaces: readonly ListedWorkspace[]) => ({
   object: 'list' as const,
-  data: all.map(({ server, list }) => ({
-    object: 'codex.mcp_server' as const,
-    server_label: server.label,
-    transport: server.transport.kind,
-    status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
-    auth: server.transport.kind === 'http' ? authOf(server.transport.headers) : null,
-    require_approval: server.requireApproval,
-    tools: list.status === 'failed' ? [] : list.tools.map(({ name }) => name),
-  })),
+  data: [
+    ...all.map(({ server, list }) => ({
+      object: 'codex.mcp_server' as const,
+      ...projectState(server.label, server.transport.kind, list),
+      auth: server.transport.kind === 'http' ? authOf(server.transport.headers) : null,
+      require_approval: server.requireApproval,
+      tools: toolsOf(list).map(({ name }) => name),
+    })),
+    ...workspaces.map(({ workspace, list, active }) => ({
+      object: 'codex.mcp_server' as const,
+      ...projectState(workspace.label, 'workspace', list),
+      auth: null,
+      require_approval: workspace.requireApproval,
+      tools: toolsOf(list).map(({ name }) => name),
+      workspace: {
+        path: workspace.configuredPath,
+        access: workspace.access,
+        network: workspace.network === 'none' ? false : workspace.network,
+        runs: { active, max: workspace.runs },
+      },
+    })),
+  ],
 });
 
 /** The app-server does not know: the relay in front of it adds the token. */

@@ -30,7 +30,7 @@ export const REQUEST_LOG_TABLES = {
       type: wholeNumber(0, 100_000, 'requests'),
       default: '10000',
       description:
-        'How many requests the [request log](requests.md) keeps: names, times, counts and errors, no content. Several servers with one database share it. With `PROXY_STORE=off` the last 500 are kept in memory. 0: only running requests are shown.',
+        'How many requests the [request log](requests.md) keeps. 0: only running requests are shown.',
     }),
     PROXY_REQUEST_LOG_DAYS: deployment({
       at: 'state.requestLogDays',
@@ -56,7 +56,7 @@ export const REQUEST_LOG_TABLES = {
       access: 'key',
       scopes: ['read'],
       about:
-        'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, `status` (`running`, `ok`, `failed`, `4xx`, `429` …), `error`, `model`, `key`, `client`, `from` and `to` (Unix seconds), `q` (the beginning of an id).',
+        'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, and filters.',
     },
     'GET /v1/codex/requests/live': {
       access: 'key',

@@ -15,11 +15,6 @@ export const STATE_FAILURES = {
     'cancelling a response that was not created with `background: true`',
     { codeless: true },
   ),
-  not_streamable: row(
-    400,
-    'This response cannot be streamed.',
-    'streaming a stored response that was not created with `background: true` or `stream: true`, or whose events are not kept any more; `code` is `invalid_request_error`',
-  ),
   unknown_conversation: row(
     404,
     'This conversation was not found.',

@@ -35,7 +35,7 @@ export const STATE_TABLES = {
       type: wholeNumber(1, 1_000_000, 'responses'),
       default: '1024',
       description:
-        'How many background responses wait and run at the same time. A key without the scope `admin` gets all places but one, and makes room for the next key when one of its responses has ended. Their request bodies have at most half of `PROXY_MAX_BYTES_IN_FLIGHT_MB`, and a large one counts as several. Further ones get 429.',
+        'How many background responses wait and run at the same time. Their request bodies have at most half of `PROXY_MAX_BYTES_IN_FLIGHT_MB`, and a large one counts as several. Further ones get 429, fairly between keys.',
     }),
   },
   failures: STATE_FAILURES,
@@ -68,7 +68,7 @@ export const STATE_TABLES = {
       after: 'POST /v1/responses/:id/steer',
       access: 'key',
       about:
-        'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response. `stream=true` answers with the events of a background response, or for ten minutes with those of another stream, from the first on or those after `starting_after`, and goes on live.',
+        'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response. `stream=true`, `starting_after`: [its events](state.md#background-responses).',
     },
     'DELETE /v1/responses/:id': {
       access: 'key',

@@ -12,7 +12,7 @@ export const TABLES = {
       type: decimalNumber(0.05, 36_500, 'days'),
       default: '400',
       description:
-        'How long the usage of keys is kept: numbers of requests and tokens for each hour, without any content. With `PROXY_STORE=off` it is kept in memory, since the start of the server.',
+        'How long the [usage](usage.md) of keys is kept. With `PROXY_STORE=off` it is kept in memory, since the start of the server.',
     }),
   },
   metrics: {

@@ -64,6 +64,7 @@ const factsOf = (key: Key) =>
     ['Id', code(key.id)],
     ['Scopes', key.scopes.join(', ')],
     ['Models', list(key.models, 'all')],
+    ['Workspaces', list(key.workspaces, 'none')],
     ['Highest effort', key.effort ?? 'any'],
     ['Addresses', list(key.addresses, 'any')],
     ['Turns at the same time', key.concurrency ?? 'as the server allows'],

@@ -10,6 +10,7 @@ const KEY: Key = {
   hint: 'sk-…ab',
   scopes: ['infer', 'read'],
   models: ['gpt-*', 'o3'],
+  workspaces: ['web'],
   effort: 'high',
   addresses: ['10.0.0.0/8'],
   concurrency: 4,
@@ -37,6 +38,7 @@ describe('a draft of a key', () => {
       ...draftOf(KEY),
       note: ' new ',
       models: 'a, b\n\nc',
+      workspaces: '',
       concurrency: '',
       storage: '70',
       effort: '',
@@ -44,6 +46,7 @@ describe('a draft of a key', () => {
     expect(changesOf(KEY, draft)).toEqual({
       note: 'new',
       models: ['a', 'b', 'c'],
+      workspaces: [],
       concurrency: null,
       storage_mb: 70,
       effort: null,

@@ -16,6 +16,7 @@ export interface KeyDraft {
   readonly scopes: readonly Scope[];
   /** One pattern in each line. */
   readonly models: string;
+  readonly workspaces: string;
   readonly effort: string;
   readonly addresses: string;
   readonly concurrency: string;
@@ -30,6 +31,7 @@ export const EMPTY_KEY: KeyDraft = {
   note: '',
   scopes: ['infer'],
   models: '',
+  workspaces: '',
   effort: '',
   addresses: '',
   concurrency: '',
@@ -50,6 +52,7 @@ export type KeyFields = Pick<
   | 'note'
   | 'scopes'
   | 'storage_mb'
+  | 'workspaces'
 >;
 
 export type DraftProblems = Readonly<Record<string, string>>;
@@ -95,6 +98,7 @@ export const fieldsOf = (draft: KeyDraft): KeyFields => ({
   note: draft.note.trim(),
   scopes: draft.scopes,
   models: lines(draft.models),
+  workspaces: lines(draft.workspaces),
   effort: draft.effort === '' ? null : draft.effort,
   addresses: lines(draft.addresses),
   concurrency: draft.concurrency.trim() === '' ? null : Number(draft.concurrency),
@@ -124,6 +128,7 @@ export const draftOf = (key: Key): KeyDraft => ({
   note: key.note,
   scopes: key.scopes,
   models: key.models.join('\n'),
+  workspaces: key.workspaces.join('\n'),
   effort: key.effort ?? '',
   addresses: key.addresses.join('\n'),
   concurrency: key.concurrency === null ? '' : String(key.concurrency),

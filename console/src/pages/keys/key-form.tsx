@@ -85,22 +85,13 @@ export const KeyForm = ({ title, action, first, onSave, onClose }: KeyFormProps)
           value={draft.models}
           onInput={(models) => set({ models })}
         />
-        <Field label="Highest reasoning effort">
-          {(control) => (
-            <select
-              {...control}
-              value={draft.effort}
-              onChange={(event) => set({ effort: event.currentTarget.value })}
-            >
-              <option value="">any</option>
-              {EFFORTS.map((effort) => (
-                <option key={effort} value={effort}>
-                  {effort}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <LinesField
+          label="Allowed workspaces"
+          hint="One in each line; * matches anything. Empty: none. A key with one can run any program in it."
+          value={draft.workspaces}
+          onInput={(workspaces) => set({ workspaces })}
+        />
+        <EffortField effort={draft.effort} onChange={(effort) => set({ effort })} />
         <LinesField
           label="Allowed addresses"
           hint="One address or range such as 10.0.0.0/8 in each line. Empty: any address."
@@ -154,6 +145,26 @@ const LinesField = ({ label, hint, value, onInput }: TextFieldProps) => (
   <Field label={label} {...(hint === undefined ? {} : { hint })}>
     {(control) => (
       <textarea {...control} rows={2} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+    )}
+  </Field>
+);
+
+interface EffortFieldProps {
+  readonly effort: string;
+  readonly onChange: (effort: string) => void;
+}
+
+const EffortField = ({ effort, onChange }: EffortFieldProps) => (
+  <Field label="Highest reasoning effort">
+    {(control) => (
+      <select {...control} value={effort} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">any</option>
+        {EFFORTS.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
     )}
   </Field>
 );

@@ -21,6 +21,8 @@ export interface Key {
   readonly hint: string;
   readonly scopes: readonly Scope[];
   readonly models: readonly string[];
+  /** Patterns; empty: none. */
+  readonly workspaces: readonly string[];
   readonly effort: string | null;
   readonly addresses: readonly string[];
   readonly concurrency: number | null;

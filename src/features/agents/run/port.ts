@@ -43,7 +43,13 @@ export interface AgentRunRequest {
 }
 
 /** The tools of codex in a workspace. */
-export const CODEX_TOOLS = ['exec_command', 'write_stdin', 'apply_patch', 'update_plan', 'view_image'] as const;
+export const CODEX_TOOLS = [
+  'exec_command',
+  'write_stdin',
+  'apply_patch',
+  'update_plan',
+  'view_image',
+] as const;
 export type CodexTool = (typeof CODEX_TOOLS)[number];
 
 export interface ApprovedToolCall {

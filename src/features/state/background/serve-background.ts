@@ -25,7 +25,6 @@ import {
 } from '../../../http/turn/start-turn.ts';
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import { quoted } from '../../../kit/text/display.ts';
-import { stateError } from '../failures.ts';
 import type { FoundResponse } from '../stored-responses.ts';
 import { isRunning } from '../stored-turn.ts';
 
@@ -58,7 +57,7 @@ const FRESH_MS = 5_000;
 const APPEAR_MS = 1_000;
 
 const notStreamable = (message: string): GatewayError =>
-  stateError('not_streamable', { param: 'stream', code: 'invalid_request_error', message });
+  gatewayError('not_streamable', { param: 'stream', code: 'invalid_request_error', message });
 
 /** -1: from the beginning. */
 const readStartingAfter = (query: URLSearchParams): number => {

@@ -1,0 +1,42 @@
+import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
+import type { AGENT_TABLES } from './feature.ts';
+import { approvalsInMemory } from './responses/used-approvals.ts';
+import { withWorkspaces } from './responses/workspace-engine.ts';
+import { openRuns } from './run/open-runs.ts';
+import { agentStoreOf } from './store/agent-store.ts';
+import { openWorkspaceAccess } from './workspaces/access.ts';
+import { workspaceLister } from './workspaces/list.ts';
+
+/** Without a workspace in the configuration only old items of workspaces are read. */
+export const openAgents = async (
+  core: Core,
+  { offers, settings, metrics }: Own<typeof AGENT_TABLES>,
+): Promise<OpenFeature<typeof AGENT_TABLES>> => {
+  const { ambient, mcpServers, store, storeTtlMs, waits, workspaces } = core;
+  const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
+  const agents = await openRuns(core, {
+    size: settings.agentCount,
+    secretPaths: [],
+    onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
+    onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
+  });
+  return {
+    offers: {
+      listWorkspaces: workspaceLister({ access, runs: agents.runs }),
+      aroundEngine: (engine) =>
+        withWorkspaces(engine, {
+          workspaces,
+          access,
+          servers: mcpServers.map(({ label }) => label),
+          runs: agents.runs,
+          approvals: store === null ? approvalsInMemory(ambient.clock) : agentStoreOf(store).agentApprovals,
+          keepApprovalsMs: storeTtlMs,
+          maxWaitMs: waits.backgroundQueueMs,
+          ambient,
+          onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
+        }),
+    },
+    drain: (timeoutMs) => agents.drain(timeoutMs),
+    close: () => agents.close(),
+  };
+};

@@ -1,0 +1,383 @@
+import path from 'node:path';
+
+import { NO_TRACE, type OpenSpan, type Trace } from '../../../canonical/context/trace.ts';
+import type { HostedCall, Opaque, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
+import type { ItemCompletedNotification } from '../../../codex/protocol/generated/v2/ItemCompletedNotification.ts';
+import { approvalRequest, mcpCallHead } from '../../../codex/sources/mcp-calls.ts';
+import { toResponseItem } from '../../../codex/translate/inject-items.ts';
+import type { IdSource } from '../../../kit/ambient.ts';
+import { within } from '../../../kit/async/wait.ts';
+import { parseJsonObject, textIn, type JsonObject } from '../../../kit/json/json.ts';
+import { LiveOutput, MAX_LIVE_BYTES } from './live-output.ts';
+import { readCommandOutput } from './command-output.ts';
+import { CODEX_TOOLS, type AgentEvent, type CodexTool, type FileChange, type ToolProgress } from './port.ts';
+
+type CodexItem = ItemCompletedNotification['item'];
+type CommandItem = Extract<CodexItem, { type: 'commandExecution' }>;
+type PatchItem = Extract<CodexItem, { type: 'fileChange' }>;
+
+/** codex reports the end of a call a moment before or after its output. */
+const REPORT_MS = 500;
+
+const PATCH = 'apply_patch';
+
+/** The label of the calls of a run without a workspace. */
+export const NO_LABEL = 'codex';
+
+export interface RunCallsOptions {
+  readonly label: string;
+  /** The folder of the workspace; null: there is none. */
+  readonly folder: string | null;
+  readonly emit: (event: AgentEvent) => void;
+  /** Whether there is room for live output. */
+  readonly hasRoom: () => boolean;
+  readonly ids: IdSource;
+  readonly trace: Trace;
+}
+
+interface OpenCall {
+  readonly call: ToolCall;
+  readonly head: Produced<HostedCall>;
+  readonly span: OpenSpan;
+  /** The arguments as clients see them. */
+  readonly shown: ShownArguments;
+  isReady: boolean;
+  progress: 'none' | 'started' | 'ended';
+  readonly reported: PromiseWithResolvers<void>;
+}
+
+interface CallEnd {
+  readonly status: 'completed' | 'failed';
+  readonly output: string | null;
+  readonly error: JsonObject | null;
+}
+
+/** codex's tool that a call means; null: it is another tool. */
+export const codexToolOf = ({ name, namespace, tool }: ToolCall): CodexTool | null => {
+  if (namespace !== undefined) return null;
+  const known = CODEX_TOOLS.find((one) => one === name);
+  // The backend may have no custom tools.
+  return known !== undefined && (tool === 'function' || known === PATCH) ? known : null;
+};
+
+/** The calls of codex's tools in a run, as clients see them. */
+export class RunCalls {
+  readonly #options: RunCallsOptions;
+  readonly #open = new Map<string, OpenCall>();
+  readonly #usedIds = new Set<string>();
+  readonly #live: LiveOutput;
+
+  constructor(options: RunCallsOptions) {
+    this.#options = options;
+    this.#live = new LiveOutput({
+      hasRoom: options.hasRoom,
+      send: (callId, text) => this.#sendLive(callId, text),
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
+  /** The arguments of a call that runs; null: there is no such call. */
+  argumentsOf(callId: string): string | null {
+    return this.#open.get(callId)?.call.input ?? null;
+  }
+
+  /** The model begins a call. `requestId`: the approval request that was approved. */
+  begin(call: ToolCall, requestId: string | null): void {
+    const { label, emit, trace } = this.#options;
+    const bare = mcpCallHead({ label, name: call.name, needsApproval: false }, call.callId);
+    const head = {
+      ...bare,
+      id: this.#freshId(bare.id),
+      raw: { ...bare.raw, approval_request_id: requestId },
+    };
+    this.#open.set(call.callId, {
+      call,
+      head,
+      span: trace.begin('tool', { server: label, tool: call.name }),
+      shown: call.tool === 'custom' ? new PatchArguments() : new PlainArguments(),
+      isReady: false,
+      progress: 'none',
+      reported: Promise.withResolvers<void>(),
+    });
+    emit({ type: 'item-started', item: head });
+    emit({ type: 'item-status', itemId: head.id, status: 'in_progress' });
+  }
+
+  /** The model writes more of the arguments. */
+  write(callId: string, delta: string): void {
+    const open = this.#open.get(callId);
+    if (open === undefined) return;
+    this.#sendArguments(open, open.shown.add(delta));
+  }
+
+  /** The arguments are complete. */
+  ready(call: ToolCall): void {
+    const open = this.#open.get(call.callId);
+    if (open === undefined) return;
+    this.#open.set(call.callId, { ...open, call });
+    this.#finishArguments(this.#open.get(call.callId) ?? open);
+  }
+
+  /** codex has begun to run something. */
+  itemStarted(item: CodexItem): void {
+    const open = this.#open.get(item.id);
+    if (open === undefined || open.progress !== 'none') return;
+    if (item.type === 'commandExecution') {
+      open.progress = 'started';
+      this.#report(open, { kind: 'command-started', command: item.command, cwd: item.cwd });
+    } else if (item.type === 'fileChange') {
+      open.progress = 'started';
+      this.#report(open, { kind: 'patch-started', changes: this.#changesOf(item), error: null });
+    }
+  }
+
+  outputDelta(callId: string, text: string): void {
+    if (this.#open.has(callId)) this.#live.add(callId, text);
+  }
+
+  itemCompleted(item: CodexItem): void {
+    const open = this.#open.get(item.id);
+    if (open === undefined || open.progress === 'ended') return;
+    if (item.type !== 'commandExecution' && item.type !== 'fileChange') return;
+    this.itemStarted(item);
+    if (item.type === 'commandExecution') this.#commandEnded(open, item);
+    else this.#patchEnded(open, item);
+  }
+
+  /** Waits a moment for codex's own reports of calls that have ended. */
+  async reported(outputs: readonly ToolOutput[]): Promise<void> {
+    const late = outputs.flatMap(({ callId, output }) => {
+      const open = this.#open.get(callId ?? '');
+      if (open?.progress !== 'started') return [];
+      return readCommandOutput(textOf(output))?.isRunning === true ? [] : [open.reported.promise];
+    });
+    if (late.length > 0) await within(Promise.all(late), REPORT_MS);
+  }
+
+  /** The model hears the output of a call. Returns its length; 0: the call is unknown. */
+  end(output: ToolOutput): number {
+    const open = this.#open.get(output.callId ?? '');
+    if (open === undefined) return 0;
+    const { call } = open;
+    const text = outputText(output);
+    if (call.name === 'exec_command') this.#completeReport(open, text);
+    this.#live.end(call.callId, null);
+    open.span.end({ status: 'completed', exitCode: readCommandOutput(text)?.exitCode ?? null });
+    this.#close(open, { status: 'completed', output: text, error: null });
+    return text.length;
+  }
+
+  /** Ends all calls that are open: they get no output any more. Returns them. */
+  failAll(message: string): readonly ToolCall[] {
+    const calls = [...this.#open.values()].map(({ call }) => call);
+    for (const { callId } of calls) this.fail(callId, message);
+    return calls;
+  }
+
+  /** Ends a call that gets no output. */
+  fail(callId: string, message: string): void {
+    const open = this.#open.get(callId);
+    if (open === undefined) return;
+    this.#finishArguments(open);
+    this.#live.end(callId, null);
+    open.span.end({ status: 'failed' });
+    const error = { type: 'mcp_protocol_error', code: -32_603, message };
+    this.#close(open, { status: 'failed', output: null, error });
+  }
+
+  /** Nothing is shown any more. */
+  stop(): void {
+    this.#live.stop();
+  }
+
+  /** Shows a call that waits for approval. */
+  ask(call: ToolCall): void {
+    const { label, emit } = this.#options;
+    const shown = call.tool === 'custom' ? new PatchArguments() : new PlainArguments();
+    const input = shown.add(call.input) + shown.end();
+    const asked: Opaque = approvalRequest(
+      { label, name: call.name, needsApproval: true },
+      { ...call, input },
+    );
+    const item = { ...asked, id: asked.id ?? this.#options.ids.mint('mcpr') };
+    emit({ type: 'item-started', item });
+    emit({ type: 'item-ended', item });
+  }
+
+  #close({ call, head, shown }: OpenCall, end: CallEnd): void {
+    const { emit } = this.#options;
+    this.#open.delete(call.callId);
+    emit({ type: 'item-status', itemId: head.id, status: end.status });
+    emit({
+      type: 'item-ended',
+      item: { ...head, raw: { ...head.raw, ...end, arguments: shown.text }, status: 'completed' },
+    });
+  }
+
+  #sendArguments(open: OpenCall, delta: string): void {
+    if (delta === '') return;
+    this.#options.emit({ type: 'item-delta', itemId: open.head.id, at: 'input', delta });
+  }
+
+  #finishArguments(open: OpenCall): void {
+    if (open.isReady) return;
+    open.isReady = true;
+    this.#sendArguments(open, open.shown.end());
+    this.#options.emit({
+      type: 'item-status',
+      itemId: open.head.id,
+      of: 'mcp_call_arguments',
+      status: 'done',
+      more: { arguments: open.shown.text },
+    });
+  }
+
+  #sendLive(callId: string, text: string): void {
+    const open = this.#open.get(callId);
+    if (open === undefined) return;
+    this.#options.emit({
+      type: 'item-status',
+      itemId: open.head.id,
+      status: 'in_progress',
+      more: { output_delta: text },
+    });
+  }
+
+  #report(open: OpenCall, progress: ToolProgress['progress']): void {
+    this.#options.emit({ type: 'tool-progress', itemId: open.head.id, progress });
+  }
+
+  #commandEnded(open: OpenCall, { status, aggregatedOutput, exitCode, durationMs }: CommandItem): void {
+    open.progress = 'ended';
+    this.#live.end(open.call.callId, aggregatedOutput);
+    this.#report(open, {
+      kind: 'command-ended',
+      status: status === 'completed' ? 'completed' : 'failed',
+      output: (aggregatedOutput ?? '').slice(0, MAX_LIVE_BYTES).toWellFormed(),
+      exitCode,
+      durationMs,
+    });
+    open.reported.resolve();
+  }
+
+  #patchEnded(open: OpenCall, item: PatchItem): void {
+    open.progress = 'ended';
+    const error = item.status === 'completed' ? null : 'The patch was not applied.';
+    this.#report(open, { kind: 'patch-ended', changes: this.#changesOf(item), error });
+    open.reported.resolve();
+  }
+
+  /** codex loses its own reports of commands that end at once: what the model hears tells the same. */
+  #completeReport(open: OpenCall, text: string): void {
+    const heard = readCommandOutput(text);
+    if (heard === null || open.progress === 'ended') return;
+    if (open.progress === 'none') {
+      open.progress = 'started';
+      this.#report(open, { kind: 'command-started', ...this.#commandOf(open.call) });
+    }
+    if (heard.isRunning) return;
+    open.progress = 'ended';
+    this.#live.end(open.call.callId, heard.output);
+    this.#report(open, {
+      kind: 'command-ended',
+      status: heard.exitCode === 0 ? 'completed' : 'failed',
+      output: heard.output,
+      exitCode: heard.exitCode,
+      durationMs: heard.durationMs,
+    });
+  }
+
+  #commandOf({ input }: ToolCall): { readonly command: string; readonly cwd: string } {
+    const given = parseJsonObject(input) ?? {};
+    return {
+      command: `/bin/bash ${given['login'] === false ? '-c' : '-lc'} ${quotedForShell(textIn(given, 'cmd'))}`,
+      cwd: path.resolve(this.#options.folder ?? '/', textIn(given, 'workdir')),
+    };
+  }
+
+  #changesOf({ changes }: PatchItem): readonly FileChange[] {
+    const { folder } = this.#options;
+    const shown = (file: string): string => {
+      if (folder === null) return file;
+      const relative = path.relative(folder, path.resolve(folder, file));
+      return relative.startsWith('..') ? file : relative;
+    };
+    return changes.map(({ path: file, kind, diff }) => ({
+      path: shown(file),
+      change: kind.type,
+      movePath: kind.type === 'update' && kind.move_path !== null ? shown(kind.move_path) : null,
+      diff,
+    }));
+  }
+
+  #freshId(given: string | undefined): string {
+    const isFree = given !== undefined && !this.#usedIds.has(given);
+    const id = isFree ? given : this.#options.ids.mint('mcp');
+    this.#usedIds.add(id);
+    return id;
+  }
+}
+
+/** What the model hears, as one text. */
+const outputText = (output: ToolOutput): string =>
+  typeof output.output === 'string' ? output.output : JSON.stringify(toResponseItem(output)['output']);
+
+const textOf = (output: ToolOutput['output']): string => (typeof output === 'string' ? output : '');
+
+/** As codex writes the arguments of a command. */
+const quotedForShell = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+interface ShownArguments {
+  /** All of it so far. */
+  readonly text: string;
+  /** What clients see of this piece. */
+  add(delta: string): string;
+  /** What is left when nothing follows. */
+  end(): string;
+}
+
+class PlainArguments implements ShownArguments {
+  text = '';
+
+  add(delta: string): string {
+    this.text += delta;
+    return delta;
+  }
+
+  end(): string {
+    return '';
+  }
+}
+
+/** A patch is free text; clients see it as a member of a JSON object. */
+class PatchArguments implements ShownArguments {
+  text = '';
+  /** The first half of a character, until the second comes. */
+  #half = '';
+  #isOver = false;
+
+  add(delta: string): string {
+    const whole = this.#half + delta;
+    this.#half = /[\ud800-\udbff]$/.test(whole) ? whole.slice(-1) : '';
+    return this.#write(whole.slice(0, whole.length - this.#half.length));
+  }
+
+  end(): string {
+    if (this.#isOver) return '';
+    const rest = `${this.#write(this.#half)}"}`;
+    this.#isOver = true;
+    this.text += '"}';
+    return rest;
+  }
+
+  #write(piece: string): string {
+    const head = this.text === '' ? '{"patch":"' : '';
+    const written = head + JSON.stringify(piece).slice(1, -1);
+    this.text += written;
+    return written;
+  }
+}

@@ -1,0 +1,142 @@
+import { constants } from 'node:fs';
+import { lstat, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+import { failure, GatewayError } from '../../../canonical/failure/failure.ts';
+import type { Workspace } from '../../../canonical/mcp/workspace.ts';
+
+/** Throws a `GatewayError`: a folder may go while the server runs, or become a link to another one. */
+export const requireFolder = async (workspace: Workspace): Promise<void> => {
+  const found = await stat(workspace.path).catch((error: unknown) => {
+    throw unavailable(workspace, 'its folder does not exist any more or cannot be read', error);
+  });
+  if (!found.isDirectory()) throw unavailable(workspace, 'it is not a folder any more');
+  const real = await realpath(workspace.path).catch(() => null);
+  if (real !== workspace.path) throw unavailable(workspace, 'its folder is elsewhere now');
+};
+
+/** The failure of a workspace that cannot be used. */
+export const unavailable = ({ label }: Workspace, why: string, cause?: unknown): GatewayError =>
+  new GatewayError(
+    failure('mcp_server_unavailable', { message: `The workspace '${label}' could not be used: ${why}.` }),
+    { cause },
+  );
+
+const GLOB = /[*?[\]{}]/;
+
+/**
+ * What is hidden and exists: for what does not, codex would create an empty file in the workspace, which commands then see,
+ * and may commit.
+ */
+export const hiddenNow = async (workspace: Workspace): Promise<readonly string[]> => {
+  const found = await Promise.all(
+    workspace.hide.map(
+      async (hidden) => GLOB.test(hidden) || (await isThere(path.join(workspace.path, hidden))),
+    ),
+  );
+  return workspace.hide.filter((_, index) => found[index]);
+};
+
+const isThere = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => false,
+  );
+
+/** What codex protects in every folder that commands may change. */
+const PROTECTED = ['.git', '.codex', '.agents', '.aws'];
+
+/**
+ * For each command codex makes empty folders in the place of protected ones that do not exist, and empty files in the place
+ * of hidden ones. It removes them after it, unless the command is ended. They are removed here when the last run in a folder
+ * has ended.
+ */
+export class Placeholders {
+  readonly #folders = new Map<string, { runs: number; readonly missing: Promise<readonly string[]> }>();
+
+  /** Call this before the first command, and the result after the last one. */
+  async enter(folder: string, hidden: readonly string[] = []): Promise<() => Promise<void>> {
+    const entry = this.#folders.get(folder) ?? { runs: 0, missing: missingIn(folder, hidden) };
+    entry.runs += 1;
+    this.#folders.set(folder, entry);
+    await entry.missing;
+    return async () => {
+      entry.runs -= 1;
+      if (entry.runs > 0) return;
+      this.#folders.delete(folder);
+      await removeEmpty(await entry.missing);
+    };
+  }
+
+  /** After a server was killed: whether they were there before is not known. */
+  static async removeAll(folder: string): Promise<void> {
+    await removeEmpty(PROTECTED.map((name) => path.join(folder, name)));
+  }
+}
+
+/** Of a missing path, that is the first part that does not exist. */
+const missingIn = async (folder: string, hidden: readonly string[]): Promise<readonly string[]> => {
+  const names = [...PROTECTED, ...hidden.filter((name) => !GLOB.test(name))];
+  const missing = await Promise.all(
+    names.map(async (name) => {
+      for (const part of partsOf(name)) {
+        const file = path.join(folder, part);
+        if (!(await isThere(file))) return [file];
+      }
+      return [];
+    }),
+  );
+  return [...new Set(missing.flat())];
+};
+
+/** `a/b/c`: `a`, `a/b`, `a/b/c` */
+const partsOf = (name: string): readonly string[] => {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+};
+
+/** The mode of the files that codex makes. */
+const PLACEHOLDER_MODE = 0o444;
+
+/** Removes nothing that has content, or that someone else has made. */
+const removeEmpty = async (files: readonly string[]): Promise<void> => {
+  for (const file of files) {
+    const found = await lstat(file).catch(() => null);
+    if (found?.isDirectory() === true) await rmdir(file).catch(() => {});
+    else if (found?.isFile() === true && found.size === 0 && (found.mode & 0o777) === PLACEHOLDER_MODE)
+      await rm(file, { force: true }).catch(() => {});
+  }
+};
+
+const AGENTS_MD = 'AGENTS.md';
+const MAX_AGENTS_MD_BYTES = 32 * 1024;
+
+interface AgentsMd {
+  /** Null: there is none, or it cannot be used. */
+  readonly text: string | null;
+  /** Why it is not used. */
+  readonly problem: string | null;
+}
+
+/** The instructions of a workspace for agents. */
+export const readAgentsMd = async (workspace: Workspace): Promise<AgentsMd> => {
+  const not = (problem: string | null): AgentsMd => ({ text: null, problem });
+  if (workspace.hide.some((hidden) => path.normalize(hidden) === AGENTS_MD)) return not(null);
+  // Anyone may have written it: a link could lead out of the workspace, and a pipe would never end.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    await using handle = await open(path.join(workspace.path, AGENTS_MD), flags);
+    const found = await handle.stat();
+    if (!found.isFile()) return not(`${AGENTS_MD} is not a regular file`);
+    if (found.size > MAX_AGENTS_MD_BYTES) return not(`${AGENTS_MD} has more than 32 KiB`);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_AGENTS_MD_BYTES));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
+    return { text: text.trim() === '' ? null : text, problem: null };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    if (code === 'ENOENT') return not(null);
+    if (code === 'ELOOP') return not(`${AGENTS_MD} is a link`);
+    if (code.startsWith('ERR_ENCODING')) return not(`${AGENTS_MD} is not UTF-8`);
+    return not(`${AGENTS_MD} cannot be read (${code})`);
+  }
+};
