@@ -87,7 +87,7 @@ export class SessionWatch {
       if (this.#stopped.signal.aborted || reason === null) return;
       const waitMs = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 0;
       this.#failures += 1;
-      // A connection that only ended once is opened again without a word.
+      // The first try follows soon: a note would only flicker.
       this.#set({ link: this.#failures === 1 ? { kind: 'connecting' } : { kind: 'waiting', reason } });
       await new Promise<void>((resolve) => {
         const timer = window.setTimeout(resolve, waitMs);
