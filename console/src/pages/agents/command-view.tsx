@@ -6,19 +6,26 @@ import { duration } from '../../format/numbers.ts';
 import { stringOf } from './agent-answers.ts';
 import { Elapsed } from './elapsed.tsx';
 import { useFollowElement } from './follow-end.ts';
-import { HEAD_CHARS, NO_OUTPUT, spansOf, type Output, type OutputBlock } from './output.ts';
+import { charsOf, NO_OUTPUT, spansOf, type Output, type OutputBlock } from './output.ts';
 import { shortened, shownCommand, size } from './readable.ts';
 import type { Entry } from './watched.ts';
 
 /** A longer command is shown whole when it is open. */
 const LONG_CHARS = 90;
 
+interface CommandViewProps {
+  readonly entry: Entry;
+  /** Much has happened since: it is closed, unless a person has opened it. */
+  readonly isOld: boolean;
+}
+
 /** A command with its output, as it comes. */
-export const CommandView = ({ entry }: { readonly entry: Entry }) => {
+export const CommandView = ({ entry, isOld }: CommandViewProps) => {
   const { item, isDone, isHistory, output } = entry;
   const command = shownCommand(stringOf(item['command']));
   // What a person has seen running stays open.
-  const [isOpen, setIsOpen] = useState(!isHistory || !isDone);
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? ((!isHistory || !isDone) && !isOld);
   const kept = output ?? NO_OUTPUT;
   const isEmpty = kept.chars === 0;
   const [firstLine = ''] = command.split('\n', 1);
@@ -27,7 +34,7 @@ export const CommandView = ({ entry }: { readonly entry: Entry }) => {
   return (
     <section class={`run-box command command-${stateOf(entry)}`} aria-label={`Command: ${label}`}>
       <header class="run-head">
-        <button type="button" class="run-toggle" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <button type="button" class="run-toggle" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
           <span class="run-chevron" aria-hidden="true" />
           <span class="command-prompt" aria-hidden="true">
             $
@@ -133,7 +140,7 @@ const Terminal = ({ output, label }: { readonly output: Output; readonly label: 
       {isCut ? (
         <p class="run-note run-cut">
           {isHead
-            ? `The first ${size(HEAD_CHARS)} of ${size(chars)}.`
+            ? `The first ${size(charsOf(head))} of ${size(chars)}.`
             : `The end of ${size(chars)}. ${size(droppedChars)} in the middle are not kept.`}
           <Button kind="quiet" onPress={() => setIsHead(!isHead)}>
             {isHead ? 'Show the end' : 'Show the beginning'}

@@ -67,7 +67,7 @@ const next = (line: number | null): number | null => (line === null ? null : lin
 const KINDS = { Add: 'add', Delete: 'delete', Update: 'update' } as const;
 
 /** The changes in a patch as the model writes it: `*** Begin Patch`, and so on. */
-export const changesInPatch = (patch: string): readonly FileChange[] => {
+const changesInPatch = (patch: string): readonly FileChange[] => {
   const changes: FileChange[] = [];
   let lines: string[] = [];
   let current: Omit<FileChange, 'diff'> | null = null;

@@ -82,6 +82,20 @@ export const withText = (output: Output, added: string): Output => {
 
 export const outputOf = (text: string): Output => withText(NO_OUTPUT, text);
 
+export const keptChars = ({ head, tail }: Output): number => charsOf(head) + charsOf(tail);
+
+/** Keeps only the first and the last block of an output to which nothing is added any more. */
+export const trimmed = (output: Output): Output => {
+  const blocks = [...output.head, ...output.tail];
+  if (blocks.length < 3) return output;
+  const less = { ...output, head: blocks.slice(0, 1), tail: blocks.slice(-1) };
+  return { ...less, droppedChars: output.droppedChars + keptChars(output) - keptChars(less) };
+};
+
+/** The characters of blocks, with the escape sequences of colours. */
+export const charsOf = (blocks: readonly OutputBlock[]): number =>
+  blocks.reduce((sum, { text }) => sum + text.length, 0);
+
 /** Blocks of limited size, at ends of lines where there are some. */
 const cut = (block: OutputBlock): readonly OutputBlock[] => {
   const blocks: OutputBlock[] = [];
@@ -115,14 +129,14 @@ const bounded = (
   { droppedChars: before, head: oldHead }: Output,
 ): Pick<Output, 'droppedChars' | 'head' | 'tail'> => {
   let headLength = oldHead.length;
-  let headChars = blocks.slice(0, headLength).reduce((sum, { text }) => sum + text.length, 0);
+  let headChars = charsOf(blocks.slice(0, headLength));
   // oxlint-disable-next-line no-unmodified-loop-condition -- Once something was dropped, the head is complete.
   while (before === 0 && headLength < blocks.length && headChars < HEAD_CHARS) {
     headChars += blocks[headLength]?.text.length ?? 0;
     headLength += 1;
   }
   const tail = blocks.slice(headLength);
-  let tailChars = tail.reduce((sum, { text }) => sum + text.length, 0);
+  let tailChars = charsOf(tail);
   let droppedChars = before;
   let first = 0;
   while (tailChars > TAIL_CHARS && first < tail.length - 1) {

@@ -14,25 +14,33 @@ const MAX_LINE_CHARS = 2000;
 
 const KINDS = { add: 'New', delete: 'Deleted', update: 'Changed' } as const;
 
+interface PatchFilesProps {
+  readonly changes: readonly FileChange[];
+  /** Much has happened since: files are closed, unless a person has opened them. */
+  readonly isOld?: boolean;
+}
+
 /** What a patch does, file by file. */
-export const PatchFiles = ({ changes }: { readonly changes: readonly FileChange[] }) => (
+export const PatchFiles = ({ changes, isOld = false }: PatchFilesProps) => (
   <>
-    {changes.map((change) => (
-      <FileView key={`${change.kind} ${change.path}`} change={change} />
+    {changes.map((change, index) => (
+      // oxlint-disable-next-line react/no-array-index-key
+      <FileView key={index} change={change} isOld={isOld} />
     ))}
   </>
 );
 
-const FileView = ({ change }: { readonly change: FileChange }) => {
+const FileView = ({ change, isOld }: { readonly change: FileChange; readonly isOld: boolean }) => {
   const { path, kind, movePath } = change;
   const { lines, added, removed } = useMemo(() => diffOf(change), [change]);
-  const [isOpen, setIsOpen] = useState(lines.length <= OPEN_LINES);
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? (lines.length <= OPEN_LINES && !isOld);
   const [shown, setShown] = useState(STEP_LINES);
   const name = visible(movePath === null ? path : `${path} → ${movePath}`);
   return (
     <section class="run-box file" aria-label={`${KINDS[kind]}: ${name}`}>
       <header class="run-head">
-        <button type="button" class="run-toggle" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <button type="button" class="run-toggle" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
           <span class="run-chevron" aria-hidden="true" />
           <code class="file-path">{name}</code>
         </button>

@@ -30,7 +30,7 @@ interface Draft {
 }
 
 /** The body of `POST /v1/agents/sessions`. */
-export const sessionBody = ({ text, workspace, model, effort, instructions }: Draft, asks: boolean) => ({
+const sessionBody = ({ text, workspace, model, effort, instructions }: Draft, asks: boolean) => ({
   environment: workspace === '' ? { type: 'none' } : { type: 'self_hosted', workspace_directory: workspace },
   agent: {
     model,

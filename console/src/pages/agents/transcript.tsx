@@ -24,13 +24,32 @@ import { shortened, shownCommand, visible } from './readable.ts';
 import { shownText, stepsOf, type Entry, type Watched, type WatchedTurn } from './watched.ts';
 
 /** Turns with their items, in the order in which they began. */
-export const Transcript = ({ watched: { turns, session } }: { readonly watched: Watched }) => (
-  <ol class="turns" aria-label="Turns">
-    {turns.map((turn) => (
-      <TurnView key={turn.id} turn={turn} isWaiting={session.status === 'requires_action'} />
-    ))}
-  </ol>
-);
+export const Transcript = ({ watched: { turns, session } }: { readonly watched: Watched }) => {
+  const recent = recentIds(turns);
+  return (
+    <ol class="turns" aria-label="Turns">
+      {turns.map((turn) => (
+        <TurnView
+          key={turn.id}
+          turn={turn}
+          recent={recent}
+          isWaiting={session.status === 'requires_action'}
+        />
+      ))}
+    </ol>
+  );
+};
+
+/** So many commands and patches are open at most, unless a person opens more. */
+const RECENT = 24;
+
+/** The ids of the newest items that take much room. */
+const recentIds = (turns: readonly WatchedTurn[]): ReadonlySet<string> => {
+  const large = turns
+    .flatMap(({ entries }) => entries)
+    .filter(({ item }) => item.type === 'command_execution' || item['name'] === 'apply_patch');
+  return new Set(large.slice(-RECENT).map(({ item }) => item.id));
+};
 
 /** The outputs of calls in a turn, by the ids of the calls. */
 const outputsOf = (entries: readonly Entry[]): ReadonlyMap<unknown, Entry> =>
@@ -40,13 +59,13 @@ const outputsOf = (entries: readonly Entry[]): ReadonlyMap<unknown, Entry> =>
       .map((entry) => [entry.item['call_id'], entry]),
   );
 
-const TurnView = ({
-  turn: { id, turn, entries },
-  isWaiting,
-}: {
+interface TurnViewProps {
   readonly turn: WatchedTurn;
+  readonly recent: ReadonlySet<string>;
   readonly isWaiting: boolean;
-}) => {
+}
+
+const TurnView = ({ turn: { id, turn, entries }, recent, isWaiting }: TurnViewProps) => {
   const outputs = outputsOf(entries);
   const calls = new Set(
     entries.filter(({ item }) => item.type === 'function_call').map(({ item }) => item['call_id']),
@@ -58,7 +77,7 @@ const TurnView = ({
         // An output is shown with its call.
         if (type === 'function_call_output' && calls.has(callId)) return null;
         const answer = type === 'function_call' ? (outputs.get(callId) ?? null) : null;
-        return <Kept key={itemId} entry={entry} answer={answer} />;
+        return <Kept key={itemId} entry={entry} answer={answer} isOld={!recent.has(itemId)} />;
       })}
       {turn === null ? null : (
         <TurnEnd
@@ -79,20 +98,21 @@ interface EntryProps {
   readonly entry: Entry;
   /** The output of a call. */
   readonly answer: Entry | null;
+  readonly isOld: boolean;
 }
 
 /** Rendered again only if its entry is another one. */
-const Kept = ({ entry, answer }: EntryProps) =>
+const Kept = ({ entry, answer, isOld }: EntryProps) =>
   useMemo(
     () => (
       <div class={entry.isHistory ? 'entry' : 'entry entry-new'}>
-        <EntryBody entry={entry} answer={answer} />
+        <EntryBody entry={entry} answer={answer} isOld={isOld} />
       </div>
     ),
-    [entry, answer],
+    [entry, answer, isOld],
   );
 
-const EntryBody = ({ entry, answer }: EntryProps) => {
+const EntryBody = ({ entry, answer, isOld }: EntryProps) => {
   const { item } = entry;
   switch (item.type) {
     case 'message':
@@ -100,7 +120,7 @@ const EntryBody = ({ entry, answer }: EntryProps) => {
     case 'reasoning':
       return <Reasoning entry={entry} />;
     case 'command_execution':
-      return <CommandView entry={entry} />;
+      return <CommandView entry={entry} isOld={isOld} />;
     case 'function_call':
       return item['name'] === APPROVAL ? (
         <Approval item={item} answer={answer} />
@@ -110,7 +130,7 @@ const EntryBody = ({ entry, answer }: EntryProps) => {
     case 'function_call_output':
       return <Folded title="Output of a call" text={printed(item['output'])} />;
     case 'mcp_call':
-      return <ToolView item={item} />;
+      return <ToolView item={item} isOld={isOld} />;
     case 'web_search_call':
       return <Line icon="search">{searchText(item)}</Line>;
     default:
@@ -213,31 +233,32 @@ const proposalText = (item: AgentItem): ComponentChildren => {
   return name === 'apply_patch' ? 'a change of files' : <code>{String(name)}</code>;
 };
 
-const APPROVE = /^(?:approve|\{\s*"approve":\s*true\s*\})$/;
-
 /** What was asked before a command or a patch, and the answer. */
 const Approval = ({ item, answer }: { readonly item: AgentItem; readonly answer: Entry | null }) => {
   const what = proposalText(item);
-  if (answer === null)
-    return item.status === 'in_progress' ? (
-      <Line icon="ask">Asks for {what}</Line>
-    ) : (
-      <Line icon="ask">Not answered: {what}</Line>
-    );
-  const { output, error } = answer.item;
-  if (answer.item.status !== 'failed' && typeof output === 'string' && APPROVE.test(output.trim()))
+  if (item.status === 'in_progress' && answer === null) return <Line icon="ask">Asks for {what}</Line>;
+  if (isApproved(item, answer))
     return (
       <Line icon="check" tone="good">
         Approved: {what}
       </Line>
     );
+  const reason = stringOf(answer?.item['error']);
   return (
     <Line icon="close" tone="bad">
       Declined: {what}
-      {typeof error === 'string' && error !== '' ? <span class="line-reason">“{error}”</span> : null}
+      {reason === '' ? null : <span class="line-reason">“{reason}”</span>}
     </Line>
   );
 };
+
+const APPROVE = /^(?:approve|\{\s*"approve":\s*true\s*\})$/;
+
+/** The answer comes before the end of the call. */
+const isApproved = ({ status }: AgentItem, answer: Entry | null): boolean =>
+  answer === null
+    ? status === 'completed'
+    : answer.item.status !== 'failed' && APPROVE.test(stringOf(answer.item['output']).trim());
 
 const CallView = ({ item, answer }: { readonly item: AgentItem; readonly answer: Entry | null }) => {
   const result = answer === null ? '' : printed(answer.item['error'] ?? answer.item['output']);
@@ -245,10 +266,15 @@ const CallView = ({ item, answer }: { readonly item: AgentItem; readonly answer:
   return <Folded title={`Call of ${String(item['name'])}`} text={text} />;
 };
 
-const ToolView = ({ item }: { readonly item: AgentItem }) => {
+interface ToolViewProps {
+  readonly item: AgentItem;
+  readonly isOld: boolean;
+}
+
+const ToolView = ({ item, isOld }: ToolViewProps) => {
   const input = argumentsOf(item['arguments']);
   const { error } = item;
-  if (item['name'] === 'apply_patch') return <Patch item={item} />;
+  if (item['name'] === 'apply_patch') return <Patch item={item} isOld={isOld} />;
   if (item['name'] === 'update_plan') {
     const steps = stepsOf(input['plan']);
     const now = steps.find(({ status }) => status === 'in_progress')?.step;
@@ -263,14 +289,14 @@ const ToolView = ({ item }: { readonly item: AgentItem }) => {
   return <Folded title={title} text={parts.join('\n\n')} />;
 };
 
-const Patch = ({ item }: { readonly item: AgentItem }) => {
+const Patch = ({ item, isOld }: ToolViewProps) => {
   const changes = useMemo(() => changesOf(argumentsOf(item['arguments'])), [item]);
   const { error } = item;
   const reason =
     typeof error === 'string' ? error : (error as { readonly message?: string } | null | undefined)?.message;
   return (
     <div class="files">
-      <PatchFiles changes={changes} />
+      <PatchFiles changes={changes} isOld={isOld} />
       {item.status === 'failed' ? (
         <Line icon="close" tone="bad">
           The patch was not applied{reason === undefined ? '.' : `: ${reason}`}
@@ -293,7 +319,7 @@ const searchText = ({ action, status }: AgentItem): string => {
   return typeof asked === 'string' && asked !== '' ? `${verb}: ${asked}` : verb;
 };
 
-export const usageText = ({ input_tokens: input, output_tokens: output, ...more }: Usage): string =>
+const usageText = ({ input_tokens: input, output_tokens: output, ...more }: Usage): string =>
   [
     `${whole(input)} tokens in`,
     `${compact(more.input_tokens_details?.cached_tokens ?? 0)} cached`,

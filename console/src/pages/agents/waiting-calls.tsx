@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { ApiError } from '../../api/api-error.ts';
 import { Button } from '../../components/button.tsx';
@@ -20,6 +20,7 @@ interface WaitingCallsProps {
 /** The calls that wait for an answer: approvals, and functions of the client. */
 export const WaitingCalls = ({ sessionId, actions }: WaitingCallsProps) => {
   const ref = useRef<HTMLDivElement>(null);
+  const focus = useCallback(() => ref.current?.focus({ preventScroll: true }), []);
   return (
     <div class="waiting" ref={ref} tabIndex={-1}>
       {actions.map((action, index) => (
@@ -28,7 +29,7 @@ export const WaitingCalls = ({ sessionId, actions }: WaitingCallsProps) => {
           sessionId={sessionId}
           action={action}
           place={actions.length === 1 ? '' : ` (${index + 1} of ${actions.length})`}
-          onFocusLost={() => ref.current?.focus({ preventScroll: true })}
+          onFocusLost={focus}
         />
       ))}
     </div>
@@ -51,7 +52,7 @@ const WaitingCall = ({ sessionId, action, place, onFocusLost }: WaitingCallProps
     return () => {
       if (element?.contains(document.activeElement) === true) onFocusLost();
     };
-  }, []);
+  }, [onFocusLost]);
   const { isBusy, isTooLate, error, answer } = useAnswer(sessionId, action);
   const isApproval = action.name === APPROVAL;
   return (

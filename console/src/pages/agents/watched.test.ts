@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AgentEvent, AgentItem, AgentSession, AgentTurn } from './agent-answers.ts';
-import { afterEvents, openTurn, shownText, watchedOf, withEarlier, type Watched } from './watched.ts';
+import {
+  afterEvents,
+  MAX_OUTPUT_CHARS,
+  openTurn,
+  shownText,
+  watchedOf,
+  withEarlier,
+  type Watched,
+} from './watched.ts';
 
 const SESSION = { id: 'asess_1', status: 'idle', required_actions: [] } as unknown as AgentSession;
 const TURN: AgentTurn = {
@@ -127,6 +135,27 @@ describe('a session that is watched', () => {
       { step: 'One', status: 'completed' },
       { step: 'Two', status: 'pending' },
     ]);
+  });
+
+  it('keeps a limited part of all outputs together', () => {
+    const part = 'x'.repeat(180_000);
+    let watched = EMPTY;
+    for (let number = 0; number < 120; number += 1) {
+      const id = `c${number}`;
+      const events = [
+        added(item(id, COMMAND)),
+        output(id, `first ${number}\n${part}`),
+        output(id, `\nlast ${number}\n`),
+      ];
+      watched = afterEvents(watched, [...events, done(item(id, { ...COMMAND, status: 'completed' }))]);
+    }
+    const entries = watched.turns[0]?.entries ?? [];
+    const kept = entries.map(({ output: one }) =>
+      [...(one?.head ?? []), ...(one?.tail ?? [])].map(({ text: words }) => words),
+    );
+    expect(kept.flat().join('').length).toBeLessThanOrEqual(MAX_OUTPUT_CHARS);
+    expect(kept[0]?.join('')).toMatch(/^first 0\nx+\nlast 0\n$/);
+    expect(kept.at(-1)?.join('').length).toBeGreaterThan(180_000);
   });
 
   it('says why the server ended the stream, and skips events that it does not know', () => {

@@ -6,7 +6,7 @@ import {
   type AgentSession,
   type AgentTurn,
 } from './agent-answers.ts';
-import { NO_OUTPUT, outputOf, withText, type Output } from './output.ts';
+import { keptChars, NO_OUTPUT, outputOf, trimmed, withText, type Output } from './output.ts';
 
 /** An item with what has arrived of it. */
 export interface Entry {
@@ -143,7 +143,27 @@ const joined = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
 };
 
 export const afterEvents = (watched: Watched, events: readonly AgentEvent[]): Watched =>
-  joined(events).reduce(afterEvent, watched);
+  withinLimit(joined(events).reduce(afterEvent, watched));
+
+/** Of all outputs of the page. */
+export const MAX_OUTPUT_CHARS = 16 * 1024 * 1024;
+
+/** While the outputs are too large together, the oldest ones lose their middle. */
+const withinLimit = (watched: Watched): Watched => {
+  const outputs = watched.turns.flatMap(({ entries }) => entries.flatMap(({ output }) => output ?? []));
+  let excess = outputs.reduce((sum, output) => sum + keptChars(output), 0) - MAX_OUTPUT_CHARS;
+  if (excess <= 0) return watched;
+  const shortened = (entry: Entry): Entry => {
+    if (excess <= 0 || !entry.isDone || entry.output === null) return entry;
+    const output = trimmed(entry.output);
+    excess -= keptChars(entry.output) - keptChars(output);
+    return output === entry.output ? entry : { ...entry, output };
+  };
+  return {
+    ...watched,
+    turns: watched.turns.map((turn) => ({ ...turn, entries: turn.entries.map(shortened) })),
+  };
+};
 
 const afterEvent = (watched: Watched, event: AgentEvent): Watched => {
   if (event.session !== undefined) return { ...watched, session: event.session, streamError: null };
