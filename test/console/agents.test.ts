@@ -30,6 +30,16 @@ const startServer = async (): Promise<AgentsServer> => {
   return server;
 };
 
+const FADED_IN = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+  .map(({ finished }) => finished))`;
+
+/** What fades in has too little contrast until it is there. */
+const audit = async (opened: ConsolePage): Promise<readonly string[]> => {
+  await opened.page.evaluate(FADED_IN);
+  return auditPage(opened);
+};
+
 /** Something that a script waits for until the test lets it go on. */
 const createGate = () => {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -74,7 +84,7 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
       .toMatch(/demo\s+Free\s+\/srv\/demo\s+Read and write · No network/);
     expect(await workspaces.innerText()).toMatch(/docs[^]+Read only · registry\.npmjs\.org/);
     await page.getByText('There are no sessions yet.').waitFor();
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.getByLabel('Message').fill('Fix the  tests\nplease');
     await page.getByLabel('Effort').selectOption('high');
     await page.getByText('Instructions').click();
@@ -96,7 +106,7 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
         tools: [{ type: 'function', name: 'codex_approval' }],
       },
     });
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.getByRole('link', { name: 'All sessions' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Fix the tests please' });
     await expect.poll(() => row.innerText()).toMatch(/Idle[^]+demo[^]+gpt-5\.5/);
@@ -134,7 +144,7 @@ describe.skipIf(browser.isMissing)('the page Agents', browser.needs, () => {
     );
     // The browser itself reports the status of the answer.
     expect(opened.problems.splice(0)).toEqual([expect.stringContaining('404')]);
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
   });
 });
 
@@ -162,14 +172,14 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     const diff = page.getByRole('region', { name: 'Diff of a.ts' });
     expect(await diff.innerText()).toMatch(/−\s*old line\s*\+\s*new line/);
     expect(await page.title()).toMatch(/^\(!\) /);
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: 'codex wants to run a command' }).waitFor();
     // What would change the order of the text is spelt out.
     await page.getByText('rm -rf ⟨U+202E⟩txt.exe').first().waitFor();
     await page.getByRole('button', { name: 'Decline…' }).click();
     await page.keyboard.type('Too dangerous');
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.keyboard.press('Enter');
     await page.getByText('I leave it.', { exact: true }).waitFor();
     expect(reasons).toEqual([null, 'Too dangerous']);
@@ -235,7 +245,7 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     expect((await terminal(opened).innerText()).length).toBeLessThan(400_000);
     expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(12_000);
     await page.getByText(/The end of 4\.\d MB\./).waitFor();
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.getByRole('button', { name: 'Show the beginning' }).click();
     expect(await terminal(opened).innerText()).toMatch(/^first line\nline 0 x+\n/);
     await page.getByRole('button', { name: 'Show the end' }).click();
@@ -286,7 +296,7 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
       'src/moved.ts+5,000−0',
       'gone.md+0−2',
     ]);
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await large.click();
     const diff = page.getByRole('region', { name: 'Diff of src/large.ts' });
     await diff.getByText('1,000 of 5,001 lines.').waitFor();
@@ -458,7 +468,7 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     // Commands of the past are closed until a person opens them.
     await commands.first().click();
     expect(await terminal(opened).innerText()).toBe('first 1\n');
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
   });
 
   it('works on a phone and with the keyboard', async () => {
@@ -487,10 +497,10 @@ describe.skipIf(browser.isMissing)('a session', browser.needs, () => {
     await send(opened, 'Go');
     await terminal(opened).waitFor();
     await page.getByText('Build everything').filter({ visible: true }).waitFor();
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     await page.getByRole('button', { name: 'Plan, files, usage' }).click();
     await page.getByRole('heading', { name: 'Changed files' }).waitFor();
-    expect(await auditPage(opened)).toEqual([]);
+    expect(await audit(opened)).toEqual([]);
     const stops = await tabStops(page);
     expect(stops.filter(({ isMarked }) => !isMarked)).toEqual([]);
     expect(stops.map(({ name }) => name)).toEqual(

@@ -30,7 +30,8 @@ export const SessionComposer = ({ sessionId, isRunning, blocked, onSent }: Sessi
     try {
       await sendInput(sessionId, messageInput(text), keys.keyOf(text));
       keys.arrived();
-      setText('');
+      // Not what was typed meanwhile.
+      setText((now) => (now === text ? '' : now));
       onSent(text);
     } catch (reason) {
       setError(reason);
