@@ -1,5 +1,3 @@
-import type { List } from '../../api/use-pages.ts';
-
 /** Answers of the Agents API, as far as this page reads them. Times are seconds since 1970. */
 
 export interface Usage {
@@ -136,8 +134,8 @@ export const textOf = (item: AgentItem): string =>
     .join('\n\n');
 
 /** The text of the first message of the user; null: there is none yet. */
-export const firstWords = ({ data }: Pick<List<AgentItem>, 'data'>): string | null => {
-  const first = data.find((item) => item.type === 'message' && item['role'] === 'user');
+export const firstWords = (items: readonly AgentItem[]): string | null => {
+  const first = items.find((item) => item.type === 'message' && item['role'] === 'user');
   if (first === undefined) return null;
   const text = textOf(first).trim().replaceAll(/\s+/g, ' ');
   return text === '' ? null : text;

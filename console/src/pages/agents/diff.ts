@@ -70,7 +70,7 @@ const KINDS = { Add: 'add', Delete: 'delete', Update: 'update' } as const;
 const changesInPatch = (patch: string): readonly FileChange[] => {
   const changes: FileChange[] = [];
   let lines: string[] = [];
-  let current: Omit<FileChange, 'diff'> | null = null;
+  let current = null as FileChange | null;
   const close = (): void => {
     if (current !== null) changes.push({ ...current, diff: lines.join('\n') });
     lines = [];
@@ -81,8 +81,8 @@ const changesInPatch = (patch: string): readonly FileChange[] => {
     const [, movePath] = /^\*\*\* Move to: (.+)$/.exec(line) ?? [];
     if (word !== undefined && path !== undefined) {
       close();
-      current = { path, kind: KINDS[word as keyof typeof KINDS], movePath: null };
-    } else if (movePath !== undefined && current !== null) current = { ...(current as FileChange), movePath };
+      current = { path, kind: KINDS[word as keyof typeof KINDS], movePath: null, diff: '' };
+    } else if (movePath !== undefined && current !== null) current = { ...current, movePath };
     else if (!line.startsWith('*** ')) lines.push(line);
   }
   close();

@@ -1,18 +1,24 @@
 /** The output of a command, kept within limits: its beginning and its end. */
-export interface Output {
-  readonly head: readonly OutputBlock[];
-  readonly tail: readonly OutputBlock[];
+export interface Output extends OutputEnds {
   /** Of everything that arrived. */
   readonly chars: number;
-  /** What lay between the head and the tail, and is not kept. */
-  readonly droppedChars: number;
   /** The start of an escape sequence or of a line end whose rest has not arrived. */
   readonly rest: string;
 }
 
+interface OutputEnds {
+  readonly head: readonly OutputBlock[];
+  readonly tail: readonly OutputBlock[];
+  /** What lay between the head and the tail, and is not kept. */
+  readonly droppedChars: number;
+}
+
 /** A piece of the output that is rendered at once. Only the last one still grows. */
-export interface OutputBlock {
+export interface OutputBlock extends StyledText {
   readonly id: number;
+}
+
+interface StyledText {
   /** Printable text, line ends, and escape sequences of colours. */
   readonly text: string;
   /** The classes of the text where it begins. */
@@ -127,7 +133,7 @@ const placeToCut = (text: string, from: number): number => {
 const bounded = (
   blocks: readonly OutputBlock[],
   { droppedChars: before, head: oldHead }: Output,
-): Pick<Output, 'droppedChars' | 'head' | 'tail'> => {
+): OutputEnds => {
   let headLength = oldHead.length;
   let headChars = charsOf(blocks.slice(0, headLength));
   // oxlint-disable-next-line no-unmodified-loop-condition -- Once something was dropped, the head is complete.
@@ -153,7 +159,7 @@ const styleAfter = (block: OutputBlock | undefined): string =>
   block === undefined ? '' : (spansOf(block).at(-1)?.style ?? block.style);
 
 /** The pieces of a block with their classes. A last piece, which may be empty, has the classes after the block. */
-export const spansOf = ({ text, style }: Pick<OutputBlock, 'style' | 'text'>): readonly Span[] => {
+export const spansOf = ({ text, style }: StyledText): readonly Span[] => {
   const spans: Span[] = [];
   let current = style;
   let from = 0;

@@ -54,8 +54,8 @@ export const SessionView = ({ id }: { readonly id: string }) => {
 /** The title stays while the page is open: another one would take the focus. */
 const useTitle = (watched: Watched): string => {
   const [title] = useState(() => {
-    const data = watched.turns.flatMap(({ entries }) => entries.map(({ item }) => item));
-    return shortened(firstWords({ data }) ?? 'Session', MAX_TITLE_CHARS);
+    const items = watched.turns.flatMap(({ entries }) => entries.map(({ item }) => item));
+    return shortened(firstWords(items) ?? 'Session', MAX_TITLE_CHARS);
   });
   const { status } = watched.session;
   useEffect(() => {

@@ -14,17 +14,18 @@ import {
 const LIMIT = 20;
 const EVERY_MS = 5000;
 
-interface Sessions {
+interface ShownSessions {
   /** Null until they were loaded. */
   readonly rows: readonly AgentSession[] | null;
   readonly hasMore: boolean;
   readonly isBusy: boolean;
   /** The last load failed; the rows are those of before. */
   readonly error: unknown;
-  readonly loadMore: () => void;
 }
 
-type Shown = Pick<Sessions, 'error' | 'hasMore' | 'isBusy' | 'rows'>;
+interface Sessions extends ShownSessions {
+  readonly loadMore: () => void;
+}
 
 /** Puts a new first page before older rows. What a full page should contain and does not was deleted. */
 const merged = (
@@ -39,7 +40,12 @@ const merged = (
 
 /** The sessions of the key, the newest first. The first page is loaded again while the page is visible. */
 export const useSessions = (): Sessions => {
-  const [shown, setShown] = useState<Shown>({ rows: null, hasMore: false, isBusy: false, error: null });
+  const [shown, setShown] = useState<ShownSessions>({
+    rows: null,
+    hasMore: false,
+    isBusy: false,
+    error: null,
+  });
   const gone = useRef(new AbortController());
   const refresh = useCallback(async () => {
     const { signal } = gone.current;
@@ -100,7 +106,7 @@ export const useFirstWords = ({ id, last_active_at: activeAt }: AgentSession): s
     const path = pagePath(`${sessionPath(id)}/items`, { limit: 1, order: 'asc', after: null });
     api.get<List<AgentItem>>(path, cancel.signal).then(
       (items) => {
-        const found = firstWords(items);
+        const found = firstWords(items.data);
         if (found !== null) {
           if (known.size >= MAX_KNOWN) known.clear();
           known.set(id, found);
