@@ -33,8 +33,8 @@ import { codexToolOf, NO_LABEL, RunCalls } from './tool-calls.ts';
 import type { AgentPlace, AgentWorkers } from './workers.ts';
 
 export interface AgentRunsOptions {
-  readonly workers: Pick<AgentWorkers, 'open'>;
-  readonly gateway: Pick<AgentGateway, 'expect'>;
+  readonly workers: AgentWorkers;
+  readonly gateway: AgentGateway;
   readonly ambient: Ambient;
   /** Called when codex asked for more than its sandbox gives, and was refused. */
   readonly onRefused: (what: AskedFor) => void;
