@@ -22,7 +22,6 @@ import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 export const hasSandbox =
   process.platform === 'linux' &&
   spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', 'true']).status === 0;
-export const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 
 /** A model request of codex, as far as tests read it. */
 export interface AgentModelRequest extends JsonObject {
