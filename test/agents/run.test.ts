@@ -67,7 +67,7 @@ const processesWith = async (text: string): Promise<readonly number[]> => {
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
     const line = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
-    if (line.includes(text)) found.push(Number(entry));
+    if (line.replaceAll('\u0000', ' ').includes(text)) found.push(Number(entry));
   }
   return found;
 };
@@ -155,6 +155,18 @@ describe('a run', () => {
     const properties = exec?.kind === 'function' ? exec.parameters?.['properties'] : null;
     expect(Object.keys(properties as object)).not.toContain('sandbox_permissions');
     expect(Object.keys(properties as object)).toContain('workdir');
+  });
+
+  it('asks the model in the same words in every run', async () => {
+    const asked = [];
+    for (const _ of [1, 2]) {
+      scene.engine.play();
+      const { ended } = await scene.start();
+      await ended;
+      asked.push(scene.engine.requests[0]);
+    }
+    expect(asked[0]).toEqual(asked[1]);
+    expect(JSON.stringify(asked[0])).not.toContain(scene.stateDir);
   });
 
   it('patches files, keeps a plan, and runs two commands at once', async () => {
@@ -435,6 +447,17 @@ describe('the end of a run', () => {
     expect(await processesWith('in time')).toEqual([]);
   });
 
+  it('may be the silence of a command', async () => {
+    scene.engine.play([runs('c1', 'sleep 600 # silent', { yield_time_ms: 30_000 })]);
+    const { ended } = await scene.start({ workspace: { ...scene.workspace, callSeconds: 1 } });
+    const events = await ended;
+    expect(outcomeOf(events)).toEqual({ kind: 'incomplete', reason: 'max_run_seconds' });
+    expect(itemsOf(events)).toMatchObject([
+      { raw: { status: 'failed', error: { message: 'The call wrote nothing for 1 s.' } } },
+    ]);
+    expect(await processesWith('# silent')).toEqual([]);
+  });
+
   it('is the abort of its signal: nothing runs after it', async () => {
     const stop = new AbortController();
     scene.engine.play([runs('c1', 'touch aborted; sleep 600 # aborted', { yield_time_ms: 30_000 })]);
@@ -472,6 +495,27 @@ describe('the end of a run', () => {
       break;
     }
     expect([await processesWith('# unread'), scene.runs.free(scene.workspace)]).toEqual([[], 2]);
+  });
+
+  it('ends what a command has left in the background', async () => {
+    scene.engine.play([
+      runs('c1', 'setsid sleep 600 & nohup bash -c "sleep 601 & sleep 602 # left" >/dev/null 2>&1 & echo ok'),
+    ]);
+    const { ended } = await scene.start();
+    expect(outputsOf(await ended)['c1']).toMatch(/Output:\nok\n$/);
+    for (const seconds of [600, 601, 602]) expect(await processesWith(`sleep ${seconds}`)).toEqual([]);
+  });
+
+  it('may come within the first moments of a command', async () => {
+    for (const nth of [1, 2, 3, 4]) {
+      const stop = new AbortController();
+      scene.engine.play([runs('c1', `touch moment${nth}; setsid sleep 603`, { yield_time_ms: 30_000 })]);
+      const { ended } = await scene.start({}, stop.signal);
+      await until(() => hasFile(`moment${nth}`));
+      stop.abort(new Error('gone'));
+      await expect(ended).rejects.toThrow('gone');
+    }
+    expect(await processesWith('sleep 603')).toEqual([]);
   });
 
   it('may come at any moment of the start', async () => {
@@ -541,6 +585,24 @@ describe('a message of the user', () => {
     ]);
     expect(events.filter(({ type }) => type === 'steered')).toHaveLength(1);
     expect(outcomeOf(events)).toEqual({ kind: 'completed' });
+  });
+
+  it('may have images, and nothing else', async () => {
+    scene.engine.play([runs('c1', 'touch sees; until [ -e seen ]; do sleep 0.05; done')]);
+    const { run, ended, events } = await scene.start();
+    await until(() => hasFile('sees'));
+    const image = { kind: 'image', url: `data:image/png;base64,${DOT}` } as const;
+    const texts = { kind: 'text', text: 'Like this:' } as const;
+    const messages: readonly Message[] = [
+      { kind: 'message', role: 'user', parts: [texts, image] },
+      { kind: 'message', role: 'user', parts: [image] },
+    ];
+    for (const message of messages) expect(await run.steer(message)).toBe(true);
+    await write('seen');
+    await ended;
+    const heard = scene.engine.requests[1]?.items.slice(-2);
+    expect(heard).toEqual(messages);
+    expect(events.filter(({ type }) => type === 'steered')).toHaveLength(2);
   });
 
   it('does not interrupt a command that the same answer has begun', async () => {

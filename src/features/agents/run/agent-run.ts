@@ -33,8 +33,8 @@ import { codexToolOf, NO_LABEL, RunCalls } from './tool-calls.ts';
 import type { AgentPlace, AgentWorkers } from './workers.ts';
 
 export interface AgentRunsOptions {
-  readonly workers: Pick<AgentWorkers, 'open'>;
-  readonly gateway: Pick<AgentGateway, 'expect'>;
+  readonly workers: AgentWorkers;
+  readonly gateway: AgentGateway;
   readonly ambient: Ambient;
   /** Called when codex asked for more than its sandbox gives, and was refused. */
   readonly onRefused: (what: AskedFor) => void;
@@ -421,7 +421,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       case 'item-ended': {
         const item = answer.withCallId(event.item);
         const kind = answer.kinds.get(item.id);
-        answer.items.push(item);
+        if (kind !== 'drop') answer.items.push(item);
         answer.open.add({ ...event, item });
         if (kind === 'client') this.#emit({ ...event, item });
         if (item.kind !== 'tool-call' || item.status === 'incomplete') return;
@@ -525,7 +525,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       this.#finish(outcome === null ? LOST : { outcome });
       return;
     }
-    this.#finish({ outcome: TOO_LONG, why: `The call was silent for ${this.#callMs / 1000} seconds.` });
+    this.#finish({ outcome: TOO_LONG, why: `The call wrote nothing for ${this.#callMs / 1000} s.` });
   }
 
   /** How the run ends if codex does not ask the model again; null: the model has not answered. */
