@@ -18,7 +18,7 @@ import {
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 
-/** Commands of agents run in a sandbox, which not every container allows. Use with `describe.skipIf(!hasSandbox)`. */
+/** Commands of agents run in a sandbox, which not every container allows. */
 export const hasSandbox =
   process.platform === 'linux' &&
   spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', 'true']).status === 0;
