@@ -5,9 +5,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { openWorkspaceTrials } from '../../src/cli/doctor/workspaces.ts';
-import { hasSandbox, NEEDS_SANDBOX } from '../support/agent-workers.ts';
+import { hasSandbox } from '../support/agent-workers.ts';
 import { loadConfig } from '../../src/compose/features.ts';
 
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 let root: string;
 const at = (name: string): string => path.join(root, name);
 

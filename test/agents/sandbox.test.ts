@@ -13,7 +13,6 @@ import {
   command,
   folderOf,
   hasSandbox,
-  NEEDS_SANDBOX,
   openAgentScene,
   openPlace,
   patch,
@@ -25,6 +24,7 @@ import {
 import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 let scene: AgentScene;
 
 const inside = (name: string): string => path.join(scene.workspace.path, name);

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { WorkspaceCommand } from '../../src/features/agents/run/commands.ts';
-import { hasSandbox, NEEDS_SANDBOX, openAgentScene, type AgentScene } from '../support/agent-workers.ts';
+import { hasSandbox, openAgentScene, type AgentScene } from '../support/agent-workers.ts';
 
 const never = new AbortController().signal;
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 let scene: AgentScene;
 
 const sh = (script: string, more: Partial<WorkspaceCommand> = {}): WorkspaceCommand => ({

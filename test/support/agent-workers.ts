@@ -18,11 +18,10 @@ import {
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 
-/** Commands of agents run in a sandbox, which not every container allows. Use with `describe.skipIf(!hasSandbox)`. */
+/** Commands of agents run in a sandbox, which not every container allows. */
 export const hasSandbox =
   process.platform === 'linux' &&
   spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', 'true']).status === 0;
-export const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 
 /** A model request of codex, as far as tests read it. */
 export interface AgentModelRequest extends JsonObject {

@@ -85,10 +85,11 @@ export const killLeftovers = async (
   { since, looksMs = LOOKS_MS }: { readonly since: ProcessTime; readonly looksMs?: readonly number[] },
 ): Promise<number> => {
   const killed = new Set<number>();
+  const older = new Set<number>();
   const startedAt = performance.now();
   for (const afterMs of looksMs) {
     await sleep(Math.max(0, startedAt + afterMs - performance.now()));
-    await killNamed(folderName, { since, endsAt: performance.now() + LOOK_MS, killed });
+    await killNamed(folderName, { since, endsAt: performance.now() + LOOK_MS, killed, older });
   }
   return killed.size;
 };
@@ -115,21 +116,24 @@ interface Look {
   readonly since: ProcessTime;
   readonly endsAt: number;
   readonly killed: Set<number>;
+  /** What has run before: it need not be read again. */
+  readonly older: Set<number>;
 }
 
-const killNamed = async (name: string, { since, endsAt, killed }: Look): Promise<void> => {
+const killNamed = async (name: string, { since, endsAt, killed, older }: Look): Promise<void> => {
   const entries = await readdir('/proc').catch(() => []);
   // The first process of a sandbox is the oldest, and all others end with it.
   const pids = entries
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
-    .filter((pid) => pid !== process.pid)
+    .filter((pid) => pid !== process.pid && !older.has(pid))
     .toSorted((one, other) => one - other)
     .values();
   const readNext = async (): Promise<void> => {
     for (const pid of pids) {
       if (performance.now() > endsAt) return;
-      if ((await isRecent(pid, since)) && (await isNamed(pid, name)) && (await isOurs(pid))) {
+      if (!(await isRecent(pid, since))) older.add(pid);
+      else if ((await isNamed(pid, name)) && (await isOurs(pid))) {
         kill(pid);
         killed.add(pid);
       }
