@@ -22,6 +22,10 @@ import {
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 import { until } from '../support/until.ts';
 
+/** An image of one pixel. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 let scene: RunsScene;
 beforeAll(async () => {
   scene = await openRunsScene({ runs: 2 });
@@ -63,7 +67,7 @@ const processesWith = async (text: string): Promise<readonly number[]> => {
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
     const line = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
-    if (line.includes(text)) found.push(Number(entry));
+    if (line.replaceAll('\u0000', ' ').includes(text)) found.push(Number(entry));
   }
   return found;
 };
@@ -153,6 +157,18 @@ describe('a run', () => {
     expect(Object.keys(properties as object)).toContain('workdir');
   });
 
+  it('asks the model in the same words in every run', async () => {
+    const asked = [];
+    for (const _ of [1, 2]) {
+      scene.engine.play();
+      const { ended } = await scene.start();
+      await ended;
+      asked.push(scene.engine.requests[0]);
+    }
+    expect(asked[0]).toEqual(asked[1]);
+    expect(JSON.stringify(asked[0])).not.toContain(scene.stateDir);
+  });
+
   it('patches files, keeps a plan, and runs two commands at once', async () => {
     const patch = '*** Begin Patch\n*** Add File: é.txt\n+a "b"\n*** End Patch\n';
     scene.engine.play(
@@ -235,6 +251,43 @@ describe('a run', () => {
     expect(String(outputsOf(events)['c1']).length).toBeLessThan(100_000);
   });
 
+  it('writes to a program that runs, and ends it with the run', async () => {
+    scene.engine.play(
+      [runs('c1', 'cat; echo over # program', { tty: true, yield_time_ms: 500 })],
+      [
+        {
+          call({ items }) {
+            const last = items.at(-1);
+            const heard = last?.kind === 'tool-output' ? JSON.stringify(last.output) : '';
+            const session = Number(/session ID (\d+)/.exec(heard)?.[1]);
+            return functionCall('w1', 'write_stdin', { session_id: session, chars: 'hällo\n' });
+          },
+        },
+      ],
+    );
+    const { ended } = await scene.start();
+    const outputs = outputsOf(await ended);
+    expect(outputs).toEqual({
+      c1: expect.stringMatching(/Process running with session ID \d+/),
+      w1: expect.stringContaining('hällo'),
+    });
+    expect(await processesWith('# program')).toEqual([]);
+  });
+
+  it('shows images to the model, and what it was shown to the client', async () => {
+    await writeFile(path.join(scene.workspace.path, 'dot.png'), Buffer.from(DOT, 'base64'));
+    scene.engine.play([
+      { call: functionCall('v1', 'view_image', { path: path.join(scene.workspace.path, 'dot.png') }) },
+    ]);
+    const { ended } = await scene.start();
+    const shown: unknown = JSON.parse(String(outputsOf(await ended)['v1']));
+    const heard = scene.engine.requests[1]?.items.at(-1);
+    expect(heard).toMatchObject({ kind: 'tool-output', output: [{ kind: 'image' }] });
+    expect(shown).toEqual([
+      expect.objectContaining({ type: 'input_image', image_url: expect.stringMatching(/^data:image\/png/) }),
+    ]);
+  });
+
   it('ends with calls of the client when the other calls have ended', async () => {
     scene.engine.play([
       { call: functionCall('f1', 'weather', { city: 'Bern' }) },
@@ -286,6 +339,20 @@ describe('approvals', () => {
       false,
       1,
     ]);
+  });
+
+  it('may be needed for one of two calls: the other runs to its end', async () => {
+    scene.engine.play([
+      runs('c1', 'echo x > unasked'),
+      patches('p1', '*** Begin Patch\n*** Add File: next.txt\n+x\n*** End Patch\n'),
+    ]);
+    const { ended } = await scene.start({
+      needsApproval: (tool) => tool === 'exec_command',
+      approved: [{ requestId: 'mcpr_c0', call: functionCall('c0', 'exec_command', { cmd: 'echo 0' }) }],
+    });
+    const events = await ended;
+    expect(itemsOf(events).map(({ id }) => id)).toEqual(['mcp_c0', 'mcp_p1', 'mcpr_c1']);
+    expect([await hasFile('unasked'), await fileIn('next.txt')]).toEqual([false, 'x\n']);
   });
 
   it('that were given run first, without the model', async () => {
@@ -380,6 +447,17 @@ describe('the end of a run', () => {
     expect(await processesWith('in time')).toEqual([]);
   });
 
+  it('may be the silence of a command', async () => {
+    scene.engine.play([runs('c1', 'sleep 600 # silent', { yield_time_ms: 30_000 })]);
+    const { ended } = await scene.start({ workspace: { ...scene.workspace, callSeconds: 1 } });
+    const events = await ended;
+    expect(outcomeOf(events)).toEqual({ kind: 'incomplete', reason: 'max_run_seconds' });
+    expect(itemsOf(events)).toMatchObject([
+      { raw: { status: 'failed', error: { message: 'The call wrote nothing for 1 s.' } } },
+    ]);
+    expect(await processesWith('# silent')).toEqual([]);
+  });
+
   it('is the abort of its signal: nothing runs after it', async () => {
     const stop = new AbortController();
     scene.engine.play([runs('c1', 'touch aborted; sleep 600 # aborted', { yield_time_ms: 30_000 })]);
@@ -393,6 +471,51 @@ describe('the end of a run', () => {
     expect(scene.runs.free(scene.workspace)).toBe(2);
     expect(itemsOf(events).map(({ id }) => id)).toEqual(['mcp_c1']);
     expect(scene.engine.requests).toHaveLength(1);
+  });
+
+  it('comes when its reader leaves', async () => {
+    scene.engine.play([runs('c1', 'touch read; sleep 600 # unread', { yield_time_ms: 30_000 })]);
+    const run = await scene.runs.start(
+      {
+        workspace: scene.workspace,
+        access: 'write',
+        request: turnRequest(),
+        context: turnContext(),
+        engine: scene.engine,
+        tools: null,
+        needsApproval: () => false,
+        approved: [],
+        maxCalls: null,
+      },
+      new AbortController().signal,
+    );
+    for await (const event of run.events) {
+      if (event.type !== 'tool-progress') continue;
+      await until(() => hasFile('read'));
+      break;
+    }
+    expect([await processesWith('# unread'), scene.runs.free(scene.workspace)]).toEqual([[], 2]);
+  });
+
+  it('ends what a command has left in the background', async () => {
+    scene.engine.play([
+      runs('c1', 'setsid sleep 600 & nohup bash -c "sleep 601 & sleep 602 # left" >/dev/null 2>&1 & echo ok'),
+    ]);
+    const { ended } = await scene.start();
+    expect(outputsOf(await ended)['c1']).toMatch(/Output:\nok\n$/);
+    for (const seconds of [600, 601, 602]) expect(await processesWith(`sleep ${seconds}`)).toEqual([]);
+  });
+
+  it('may come within the first moments of a command', async () => {
+    for (const nth of [1, 2, 3, 4]) {
+      const stop = new AbortController();
+      scene.engine.play([runs('c1', `touch moment${nth}; setsid sleep 603`, { yield_time_ms: 30_000 })]);
+      const { ended } = await scene.start({}, stop.signal);
+      await until(() => hasFile(`moment${nth}`));
+      stop.abort(new Error('gone'));
+      await expect(ended).rejects.toThrow('gone');
+    }
+    expect(await processesWith('sleep 603')).toEqual([]);
   });
 
   it('may come at any moment of the start', async () => {
@@ -462,6 +585,24 @@ describe('a message of the user', () => {
     ]);
     expect(events.filter(({ type }) => type === 'steered')).toHaveLength(1);
     expect(outcomeOf(events)).toEqual({ kind: 'completed' });
+  });
+
+  it('may have images, and nothing else', async () => {
+    scene.engine.play([runs('c1', 'touch sees; until [ -e seen ]; do sleep 0.05; done')]);
+    const { run, ended, events } = await scene.start();
+    await until(() => hasFile('sees'));
+    const image = { kind: 'image', url: `data:image/png;base64,${DOT}` } as const;
+    const texts = { kind: 'text', text: 'Like this:' } as const;
+    const messages: readonly Message[] = [
+      { kind: 'message', role: 'user', parts: [texts, image] },
+      { kind: 'message', role: 'user', parts: [image] },
+    ];
+    for (const message of messages) expect(await run.steer(message)).toBe(true);
+    await write('seen');
+    await ended;
+    const heard = scene.engine.requests[1]?.items.slice(-2);
+    expect(heard).toEqual(messages);
+    expect(events.filter(({ type }) => type === 'steered')).toHaveLength(2);
   });
 
   it('does not interrupt a command that the same answer has begun', async () => {

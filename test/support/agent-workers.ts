@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -17,6 +18,11 @@ import {
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 
+/** Commands of agents run in a sandbox, which not every container allows. */
+export const hasSandbox =
+  process.platform === 'linux' &&
+  spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', 'true']).status === 0;
+
 /** A model request of codex, as far as tests read it. */
 export interface AgentModelRequest extends JsonObject {
   readonly input: readonly JsonObject[];
@@ -27,11 +33,14 @@ type Answer = readonly JsonObject[];
 /** A model that answers with items of a script, in the place of the gateway. */
 export class AgentModel {
   readonly requests: AgentModelRequest[] = [];
+  /** What was asked by others than codex, as methods and paths. */
+  readonly strangers: string[] = [];
   readonly #server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       if (incoming.method !== 'POST') {
+        this.strangers.push(`${incoming.method ?? ''} ${incoming.url ?? ''}`);
         outgoing.writeHead(404).end();
         return;
       }
@@ -171,7 +180,7 @@ export const openAgentScene = async (
     maxRssMb: 4096,
     maxHomeMb: 4096,
     maxThreads: 500,
-    logger: { debug() {}, info() {}, warn: trouble, error: trouble },
+    logger: { trace() {}, debug() {}, info() {}, warn: trouble, error: trouble, fatal: trouble },
     ...more.options,
   });
   return {
@@ -242,7 +251,7 @@ export const runCalls = async (
     agent = await startAgent(place);
     await agent.ended;
   } finally {
-    await place.close(agent);
+    await place.close(agent, 'ended');
   }
   const [, heard] = scene.model.requests.slice(before);
   return Object.fromEntries(

@@ -231,6 +231,17 @@ export const AGENT_TABLES = {
       access: 'key',
       about: '404, for the same reason.',
     },
+    'POST /mcp': {
+      after: 'POST /v1/codex/reviews',
+      access: 'key',
+      about:
+        'The tools of this server for MCP clients, over Streamable HTTP: `codex`, `codex-reply`, `ask`, `review`. See [agents](agents.md#mcp).',
+    },
+    'GET /mcp': {
+      access: 'key',
+      about: 'The stream of an MCP session, for messages that belong to no call.',
+    },
+    'DELETE /mcp': { access: 'key', about: 'Ends an MCP session.' },
   },
 } as const satisfies FeatureTables;
 

@@ -3,7 +3,6 @@ import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { Outcome, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../../canonical/events/usage.ts';
 import { failure, failureOf, GatewayError, gatewayError } from '../../../canonical/failure/failure.ts';
-import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { Message, Part, Produced, ToolCall } from '../../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
@@ -26,25 +25,16 @@ import { rpcFailure, tracedAppServer } from '../../../engine/attempt/app-server-
 import { FreshIds } from '../../../engine/steps/step.ts';
 import type { Ambient } from '../../../kit/ambient.ts';
 import { firstAborted, IdleTimer, unlessAborted } from '../../../kit/async/wait.ts';
-import { agentError } from '../failures.ts';
 import { isOffered, PLACEHOLDER_ID, RunConversation } from './conversation.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentGateway, GatewayRun } from './gateway.ts';
-import {
-  CODEX_TOOLS,
-  type AgentEvent,
-  type AgentRun,
-  type AgentRunRequest,
-  type AgentRuns,
-  type ApprovedToolCall,
-  type CodexTool,
-} from './port.ts';
+import type { AgentEvent, AgentRun, AgentRunRequest, ApprovedToolCall } from './port.ts';
 import { codexToolOf, NO_LABEL, RunCalls } from './tool-calls.ts';
 import type { AgentPlace, AgentWorkers } from './workers.ts';
 
 export interface AgentRunsOptions {
-  readonly workers: Pick<AgentWorkers, 'open'>;
-  readonly gateway: Pick<AgentGateway, 'expect'>;
+  readonly workers: AgentWorkers;
+  readonly gateway: AgentGateway;
   readonly ambient: Ambient;
   /** Called when codex asked for more than its sandbox gives, and was refused. */
   readonly onRefused: (what: AskedFor) => void;
@@ -55,85 +45,7 @@ export interface AgentRunsOptions {
 /** Limits of a run without a workspace. */
 const LIMITS = { maxSeconds: 1800, maxModelRequests: 200, callSeconds: 600 } as const;
 
-export const createAgentRuns = (options: AgentRunsOptions): AgentRuns => {
-  const rooms = new WorkspaceRooms();
-  return {
-    async start(request, signal) {
-      signal.throwIfAborted();
-      checkNames(request);
-      const leave = rooms.enter(request.workspace);
-      try {
-        const { workspace, access } = request;
-        const place = await options.workers.open({ workspace, access }, signal);
-        const run = new Run(request, place, signal, { ...options, onEnd: leave });
-        await run.begin();
-        return run;
-      } catch (error) {
-        // Idempotent: a run that has begun has left.
-        leave();
-        throw error;
-      }
-    },
-    free: (workspace) => rooms.free(workspace),
-    whenFree: (listener) => rooms.whenFree(listener),
-  };
-};
-
-/** codex runs calls of these names itself. */
-const checkNames = (request: AgentRunRequest): void => {
-  const taken = request.request.tools.find(
-    (tool) =>
-      (tool.kind === 'function' || tool.kind === 'custom') &&
-      isCodexName(tool.name) &&
-      isOffered(tool.name, request),
-  );
-  if (taken === undefined || !('name' in taken)) return;
-  throw gatewayError('invalid_value', {
-    param: 'tools',
-    message: `Invalid 'tools': the workspace has a tool '${taken.name}' of its own.`,
-  });
-};
-
-/** How many runs work in each workspace. */
-class WorkspaceRooms {
-  readonly #inside = new Map<string, number>();
-  readonly #listeners = new Set<() => void>();
-
-  free({ label, runs }: Workspace): number {
-    return Math.max(0, runs - (this.#inside.get(label) ?? 0));
-  }
-
-  /** Returns a function to call when the run has left. Throws if there is no room. */
-  enter(workspace: Workspace | null): () => void {
-    if (workspace === null) return () => {};
-    if (this.free(workspace) === 0) throw busy(workspace);
-    const { label } = workspace;
-    this.#inside.set(label, (this.#inside.get(label) ?? 0) + 1);
-    let isInside = true;
-    return () => {
-      if (!isInside) return;
-      isInside = false;
-      this.#inside.set(label, (this.#inside.get(label) ?? 1) - 1);
-      for (const listener of [...this.#listeners]) listener();
-    };
-  }
-
-  whenFree(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
-  }
-}
-
-const BUSY_SECONDS = 5;
-
-const busy = ({ label, runs }: Workspace): GatewayError =>
-  agentError('workspace_busy', {
-    message: `The workspace '${label}' is in use (at most ${runs === 1 ? 'one run' : `${runs} runs`} at the same time). Please try again later.`,
-    retryAfterSeconds: BUSY_SECONDS,
-  });
-
-interface RunParts extends AgentRunsOptions {
+export interface RunParts extends AgentRunsOptions {
   /** The run has ended, and nothing of it is left. */
   readonly onEnd: () => void;
 }
@@ -143,6 +55,7 @@ type RunEnd =
   | { readonly outcome: Outcome; readonly why?: string }
   | { readonly error: unknown; readonly why?: string };
 
+const NOT_OFFERED = 'This tool is not available in this request.';
 const GIVEN_UP = 'The model was interrupted.';
 const NOT_FINISHED = 'The run ended before the call had finished.';
 const LOST: RunEnd = {
@@ -154,6 +67,9 @@ const TOO_LONG = { kind: 'incomplete', reason: 'max_run_seconds' } as const;
 /** The run is over. One for all, because an abort without a reason creates an error with a stack. */
 const OVER = new DOMException('the run has ended', 'AbortError');
 const LEFT = new DOMException('the reader of the run has left', 'AbortError');
+
+/** Backends accept no smaller limit of output tokens. */
+const MIN_OUTPUT = 16;
 
 /** How long codex may take for what needs no model and no tool. */
 const CODEX_MS = 30_000;
@@ -171,7 +87,7 @@ type CallKind =
   | 'drop';
 
 /** A run of codex: one thread with one turn, whose model requests are answered here. */
-class Run implements AgentRun, GatewayRun {
+export class CodexRun implements AgentRun, GatewayRun {
   readonly events: EventQueue;
   readonly #asked: AgentRunRequest;
   readonly #place: AgentPlace;
@@ -276,13 +192,18 @@ class Run implements AgentRun, GatewayRun {
     const { thread } = await appServer.request('thread/start', this.#threadStart());
     const threadId = thread.id;
     this.#threadId = threadId;
-    this.#over.signal.throwIfAborted();
+    this.#goOn();
     this.#unexpect = this.#parts.gateway.expect(threadId, this);
     this.#unwatch = appServer.watchThread(threadId, this.#receive, this.#answerRequest);
     await appServer.request('thread/inject_items', { threadId, items: [placeholderItem(PLACEHOLDER_ID)] });
-    this.#over.signal.throwIfAborted();
+    this.#goOn();
     const { turn } = await appServer.request('turn/start', { threadId, input: [], summary: 'none' });
     this.#turnId = turn.id;
+  }
+
+  #goOn(): void {
+    this.#over.signal.throwIfAborted();
+    this.#idle.heard();
   }
 
   #threadStart(): ParamsOf<'thread/start'> {
@@ -382,7 +303,6 @@ class Run implements AgentRun, GatewayRun {
 
   /** Answers a model request of codex: with the approved calls, with those of the model, or with nothing. */
   async *#respond(asked: TurnRequest, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    const { budget } = this.#asked.context;
     const { outputs, steered, chars } = this.#conversation.read(asked);
     await this.#calls.reported(outputs);
     signal.throwIfAborted();
@@ -390,34 +310,56 @@ class Run implements AgentRun, GatewayRun {
     // codex has given them up with the answer that they were in.
     for (const call of this.#calls.failAll(GIVEN_UP)) this.#conversation.unanswered(call, GIVEN_UP);
     for (const message of steered) this.#emit({ type: 'steered', message });
-    const approved = this.#approved;
-    this.#approved = [];
-    if (approved.length > 0) yield* this.#runApproved(approved);
+    const calls = this.#beginApproved();
+    if (calls.length > 0) yield* calls.flatMap(wholeItem);
     else {
-      if (this.#requests > 0 && budget.isLimitReached)
-        this.#stop ??= { kind: 'incomplete', reason: 'max_model_requests' };
+      this.#checkLimits();
       if (this.#stop === null) yield* this.#askModel(asked, chars, signal);
     }
   }
 
-  *#runApproved(approved: readonly ApprovedToolCall[]): Generator<TurnEvent> {
-    const { ids } = this.#parts.ambient;
-    const { maxCalls } = this.#asked;
-    this.#accept({ type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} });
-    for (const { requestId, call } of approved) {
-      if (maxCalls !== null && this.#callCount >= maxCalls) {
-        this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
-        return;
-      }
-      this.#callCount += 1;
+  #checkLimits(): void {
+    if (this.#requests === 0) return;
+    const { request, context } = this.#asked;
+    if (context.budget.isLimitReached) this.#stop ??= { kind: 'incomplete', reason: 'max_model_requests' };
+    const left = outputLeft(request, this.#usage);
+    if (left !== null && left < MIN_OUTPUT)
+      this.#stop ??= { kind: 'incomplete', reason: 'max_output_tokens' };
+  }
+
+  /** The approved calls that codex runs now. */
+  #beginApproved(): readonly Produced<ToolCall>[] {
+    const approved = this.#approved;
+    this.#approved = [];
+    if (approved.length > 0)
+      this.#accept({ type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} });
+    return approved.flatMap(({ requestId, call }) => {
+      const tool = codexToolOf(call);
+      const kind = tool === null || !isOffered(tool, this.#asked) ? 'drop' : this.#counted();
+      if (kind === 'drop' && this.#stop !== null) return [];
+      const prefix = call.tool === 'custom' ? 'ctc' : 'fc';
+      const item = { ...call, id: call.id ?? this.#parts.ambient.ids.mint(prefix) };
       this.#callIds.add(call.callId);
-      const item = { ...call, id: call.id ?? ids.mint(call.tool === 'custom' ? 'ctc' : 'fc') };
+      this.#conversation.answered([item]);
       this.#calls.begin(item, requestId);
       this.#calls.write(call.callId, call.input);
       this.#calls.ready(item);
-      this.#conversation.answered([item]);
-      yield* wholeItem(item);
+      if (kind === 'run') return [item];
+      this.#calls.fail(call.callId, NOT_OFFERED);
+      this.#conversation.unanswered(call, NOT_OFFERED);
+      return [];
+    });
+  }
+
+  /** Counts a call that codex runs; it is dropped if there are too many. */
+  #counted(): 'run' | 'drop' {
+    const { maxCalls } = this.#asked;
+    if (maxCalls !== null && this.#callCount >= maxCalls) {
+      this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
+      return 'drop';
     }
+    this.#callCount += 1;
+    return 'run';
   }
 
   /** Asks the model. Yields the calls that codex runs. */
@@ -425,7 +367,8 @@ class Run implements AgentRun, GatewayRun {
     const { engine, context } = this.#asked;
     await this.#reserve(chars, signal);
     context.budget.nextRequest();
-    const request = this.#conversation.next(asked);
+    const next = this.#conversation.next(asked);
+    const request = { ...next, maxOutputTokens: outputLeft(next, this.#usage) };
     const plan = engine.plan(request, this.#context);
     const [refused] = plan.refused;
     if (refused !== undefined)
@@ -478,7 +421,7 @@ class Run implements AgentRun, GatewayRun {
       case 'item-ended': {
         const item = answer.withCallId(event.item);
         const kind = answer.kinds.get(item.id);
-        answer.items.push(item);
+        if (kind !== 'drop') answer.items.push(item);
         answer.open.add({ ...event, item });
         if (kind === 'client') this.#emit({ ...event, item });
         if (item.kind !== 'tool-call' || item.status === 'incomplete') return;
@@ -496,18 +439,11 @@ class Run implements AgentRun, GatewayRun {
   #kindOf(call: ToolCall): CallKind {
     const tool = codexToolOf(call);
     if (tool === null) return 'client';
-    const { maxCalls, needsApproval } = this.#asked;
     if (!isOffered(tool, this.#asked)) return isAmongClients(call, this.#asked.request) ? 'client' : 'drop';
-    if (maxCalls !== null && this.#callCount >= maxCalls) {
-      this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
-      return 'drop';
-    }
-    if (needsApproval(tool)) return 'ask';
-    this.#callCount += 1;
-    return 'run';
+    return this.#asked.needsApproval(tool) ? 'ask' : this.#counted();
   }
 
-  /** Calls are told apart by their ids, in all answers of the run. */
+  /** Every call of the run has an id of its own. */
   #withFreshCall(item: Produced, answer: AnswerItems): Produced {
     if (item.kind !== 'tool-call') return item;
     const isFree = item.callId !== '' && !this.#callIds.has(item.callId);
@@ -544,7 +480,7 @@ class Run implements AgentRun, GatewayRun {
   };
 
   #notified({ method, params }: KnownNotification): void {
-    if (!this.#isAnswering) this.#idle.heard();
+    this.#idle.heard();
     switch (method) {
       case 'item/started':
         this.#calls.itemStarted(params.item);
@@ -560,8 +496,15 @@ class Run implements AgentRun, GatewayRun {
         this.#finish({ outcome: reported.kind === 'completed' ? (this.#outcome ?? reported) : reported });
         return;
       }
-      default:
-      // The model's answers are read before codex reads them.
+      case 'error':
+      case 'item/agentMessage/delta':
+      case 'item/reasoning/summaryPartAdded':
+      case 'item/reasoning/summaryTextDelta':
+      case 'item/reasoning/textDelta':
+      case 'rawResponse/completed':
+      case 'rawResponseItem/completed':
+      case 'thread/tokenUsage/updated':
+      // The answers of the model are read before codex reads them.
     }
   }
 
@@ -582,7 +525,7 @@ class Run implements AgentRun, GatewayRun {
       this.#finish(outcome === null ? LOST : { outcome });
       return;
     }
-    this.#finish({ outcome: TOO_LONG, why: `The call was silent for ${this.#callMs / 1000} seconds.` });
+    this.#finish({ outcome: TOO_LONG, why: `The call wrote nothing for ${this.#callMs / 1000} s.` });
   }
 
   /** How the run ends if codex does not ask the model again; null: the model has not answered. */
@@ -652,7 +595,7 @@ class AnswerItems {
   /** Of all items, so that those that are open can be ended. */
   readonly open = new Accumulator();
   readonly items: Produced[] = [];
-  /** By item id. Items that are no calls are for the client. */
+  /** By item id. Other items are for the client. */
   readonly kinds = new Map<string, CallKind>();
   readonly callIds = new Map<string, string>();
   waitsForClient = false;
@@ -663,7 +606,7 @@ class AnswerItems {
     this.#callable = callable;
   }
 
-  /** An item that is no call of a function may still be one that the client has to answer. */
+  /** A hosted tool may also be one that the client has to answer. */
   report(item: Produced): void {
     if (!('raw' in item)) return;
     if (this.#callable.meaningOf(item) !== 'call') return;
@@ -677,10 +620,12 @@ class AnswerItems {
   }
 }
 
-const isCodexName = (name: string): name is CodexTool => CODEX_TOOLS.some((one) => one === name);
-
 const isAmongClients = (call: ToolCall, { tools, items }: TurnRequest): boolean =>
   new CallableTools(allTools({ tools, items })).known(call) !== null;
+
+/** The limit of the client is for all answers of a run together; null: there is none. */
+const outputLeft = ({ maxOutputTokens }: TurnRequest, used: Usage | null): number | null =>
+  maxOutputTokens === null ? null : maxOutputTokens - (used?.outputTokens ?? 0);
 
 /** A call, as codex reads it. */
 const wholeItem = (item: Produced<ToolCall>): readonly TurnEvent[] => [
