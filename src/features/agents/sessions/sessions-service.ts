@@ -21,7 +21,7 @@ import type {
 } from './objects.ts';
 import { readAgent } from './read-agent.ts';
 import { readInputEvents, type InputEvent } from './read-events.ts';
-import { readNewSession, readSessionUpdate, refuseApprovalWithout, type NewSession } from './read-session.ts';
+import { readNewSession, readSessionUpdate, refuseFunctions, type NewSession } from './read-session.ts';
 import { listPage, askedPage } from './list-pages.ts';
 import { agentOf, unknownAgent } from './saved-agents.ts';
 import {
@@ -80,7 +80,7 @@ export class SessionsService implements AgentSessions {
     const { keyId } = caller;
     const asked = readNewSession(body, (name, param) => access.named(keyId, name, param));
     const { agent, ignored } = await this.#agentOf(keyId, asked);
-    refuseApprovalWithout(agent, asked.workspace);
+    refuseFunctions(agent, asked.workspace !== null);
     await this.checkModel(keyId, agent.model, 'agent.model');
     if (asked.input !== null) this.#refuseDraining();
     await gate.keep(keyId);
@@ -186,7 +186,7 @@ export class SessionsService implements AgentSessions {
       return { ...settings, agent: { id, ...readAgent(asked.agent, agent, 'agent').settings } };
     };
     const next = read(readSettings(found));
-    refuseApprovalWithout(next.agent, found.workspace === '' ? null : found.workspace);
+    refuseFunctions(next.agent, found.workspace !== '');
     if (next.agent.model !== readSettings(found).agent.model) {
       await this.checkModel(keyId, next.agent.model, 'agent.model');
     }
