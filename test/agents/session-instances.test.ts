@@ -350,7 +350,7 @@ describe('another instance', () => {
     events.stop();
   });
 
-  it('never runs beside this one in a workspace', async () => {
+  it('never runs in a workspace while this one does', async () => {
     const gates = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
     let running = 0;
     let most = 0;

@@ -1,6 +1,8 @@
 import type OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { gatewayError } from '../../src/canonical/failure/failure.ts';
+import { agentError } from '../../src/features/agents/failures.ts';
 import { startAgentServer, type AgentServer } from '../support/agent-server.ts';
 import {
   followSession as follow,
@@ -138,6 +140,20 @@ describe('a session', () => {
       'idle',
     ]);
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
+    // The step counts as one request.
+    const [turn] = (await server.openai.beta.agents.sessions.turns.list(id)).data;
+    const steps = () => server.log.filter(({ msg }) => msg === 'step of an agent');
+    await expect.poll(() => steps().length).toBe(1);
+    expect(steps()).toMatchObject([
+      {
+        turnId: turn?.id,
+        model: 'gpt-5.5',
+        outcome: 'completed',
+        inputTokens: 10,
+        outputTokens: 5,
+        errorCode: null,
+      },
+    ]);
     const items = await server.openai.beta.agents.sessions.items.list(id, { order: 'asc' });
     expect(items.data).toEqual([
       {
@@ -175,6 +191,123 @@ describe('a session', () => {
         phase: 'final_answer',
         status: 'completed',
         content: [{ type: 'output_text', text: 'It says two.' }],
+      },
+    ]);
+  });
+});
+
+describe('the events of a turn', () => {
+  it('have exactly the members of the API', async () => {
+    const server = await start({
+      script: () => [{ command: 'ls', callId: 'call_1', output: 'two\n' }, { say: 'Two.' }],
+    });
+    const { id, agent } = await create(server);
+    const [, , , ...events] = await turnOf(server, id, 'Show it');
+    const session_id = id;
+    const turn_id = expect.stringMatching(/^turn_/) as string;
+    const event_id = expect.stringMatching(/^evt_/) as string;
+    const of = { event_id, session_id, turn_id };
+    const usage = {
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 2 },
+      output_tokens: 5,
+      output_tokens_details: { reasoning_tokens: 1 },
+      total_tokens: 15,
+    };
+    const turn = {
+      id: turn_id,
+      object: 'agent.session.turn',
+      agent_id: agent.id,
+      session_id,
+      subagent_id: null,
+      created_at: expect.any(Number) as number,
+      started_at: expect.any(Number) as number,
+      error: null,
+    };
+    const command = {
+      id: 'call_1',
+      type: 'command_execution',
+      turn_id,
+      command: "/bin/bash -lc 'ls'",
+      cwd: server.folder,
+    };
+    const words = { item_id: 'msg_1', output_index: 1, content_index: 0 };
+    const message = { id: 'msg_1', type: 'message', role: 'assistant', turn_id, phase: null };
+    expect(events).toEqual([
+      {
+        type: 'agent.session.turn.in_progress',
+        ...of,
+        turn: { ...turn, status: 'in_progress', completed_at: null, usage: null },
+      },
+      {
+        type: 'agent.session.turn.item.added',
+        ...of,
+        output_index: null,
+        item: {
+          id: expect.stringMatching(/^msg_/) as string,
+          type: 'message',
+          role: 'user',
+          turn_id,
+          phase: null,
+          status: 'completed',
+          content: [{ type: 'input_text', text: 'Show it' }],
+        },
+      },
+      {
+        type: 'agent.session.turn.item.added',
+        ...of,
+        output_index: 0,
+        item: { ...command, status: 'in_progress', output: null, exit_code: null, duration_ms: null },
+      },
+      {
+        type: 'agent.output.command_execution_output.delta',
+        ...of,
+        item_id: 'call_1',
+        output_index: 0,
+        delta: 'two\n',
+      },
+      {
+        type: 'agent.session.turn.item.done',
+        ...of,
+        output_index: 0,
+        item: { ...command, status: 'completed', output: 'two\n', exit_code: 0, duration_ms: 12 },
+      },
+      {
+        type: 'agent.session.turn.item.added',
+        ...of,
+        output_index: 1,
+        item: { ...message, status: 'in_progress', content: [] },
+      },
+      {
+        type: 'agent.session.turn.content_part.added',
+        ...of,
+        ...words,
+        part: { type: 'output_text', text: '' },
+      },
+      { type: 'agent.session.turn.output_text.delta', ...of, ...words, delta: 'Two.' },
+      { type: 'agent.session.turn.output_text.done', ...of, ...words, text: 'Two.' },
+      {
+        type: 'agent.session.turn.content_part.done',
+        ...of,
+        ...words,
+        part: { type: 'output_text', text: 'Two.' },
+      },
+      {
+        type: 'agent.session.turn.item.done',
+        ...of,
+        output_index: 1,
+        item: { ...message, status: 'completed', content: [{ type: 'output_text', text: 'Two.' }] },
+      },
+      {
+        type: 'agent.session.turn.completed',
+        ...of,
+        turn: { ...turn, status: 'completed', completed_at: expect.any(Number) as number, usage },
+        usage,
+      },
+      {
+        type: 'agent.session.idle',
+        event_id,
+        session: { ...(await server.openai.beta.agents.sessions.retrieve(id)) },
       },
     ]);
   });
@@ -431,6 +564,49 @@ describe('steering and cancelling', () => {
     // A cancellation of an idle session does nothing.
     expect((await post(server, id, [{ type: 'agent.session.input.cancel' }])).status).toBe(202);
     events.stop();
+  });
+
+  it('cancels a turn whose run is starting', async () => {
+    const server = await start({ script: () => [{ say: 'Never.' }] });
+    server.agents.begins = new Promise(() => {});
+    const { id } = await create(server);
+    const { sessions } = server.openai.beta.agents;
+    await post(server, id, [message('Begin')]);
+    await expect.poll(() => server.agents.requests.length).toBe(1);
+    await post(server, id, [{ type: 'agent.session.input.cancel' }, message('Again')]);
+    server.agents.begins = Promise.resolve();
+    const statuses = async () =>
+      (await sessions.turns.list(id, { order: 'asc' })).data.map(({ status }) => status);
+    await expect.poll(statuses).toEqual(['cancelled', 'completed']);
+    expect(server.agents.mostRunning).toBe(1);
+  });
+
+  it('fails a turn whose run cannot start, and goes on when its workspace is free', async () => {
+    const server = await start();
+    const { id } = await create(server);
+    const { sessions } = server.openai.beta.agents;
+    const broken = agentError('workspace_busy');
+    let tries = 0;
+    server.agents.refuse = () => {
+      tries += 1;
+      return tries < 3 ? broken : null;
+    };
+    await post(server, id, [message('Begin')]);
+    await expect.poll(async () => (await sessions.turns.list(id)).data[0]?.status).toBe('completed');
+    expect(tries).toBe(3);
+    server.agents.refuse = () => gatewayError('mcp_server_unavailable', { message: 'The folder is gone.' });
+    await post(server, id, [message('Again')]);
+    await expect
+      .poll(async () => (await sessions.turns.list(id)).data[0]?.error)
+      .toEqual({
+        code: 'sandbox_error',
+        message: 'The folder is gone.',
+      });
+    expect(
+      (await sessions.items.list(id, { order: 'asc' })).data.map((item) =>
+        'role' in item ? item.role : null,
+      ),
+    ).toEqual(['user', 'assistant', 'user']);
   });
 
   it('cancels a turn that waits for its place, and one that waits for its client', async () => {

@@ -2,7 +2,8 @@ import type { AgentEvent, AgentRun, AgentRunRequest, AgentRuns } from '../../src
 import type { Outcome } from '../../src/canonical/events/turn-event.ts';
 import type { HostedCall, Message, Produced, ToolCall } from '../../src/canonical/request/item.ts';
 import type { Usage } from '../../src/canonical/events/usage.ts';
-import { gatewayError } from '../../src/canonical/failure/failure.ts';
+import { unlessAborted } from '../../src/kit/async/wait.ts';
+import { gatewayError, type GatewayError } from '../../src/canonical/failure/failure.ts';
 
 /** What an agent does in one run, as a test says it. */
 export type AgentStep =
@@ -49,6 +50,10 @@ export class ScriptedAgents implements AgentRuns {
   readonly steered: Message[] = [];
   /** What the client of the test sees of it being too late for messages. */
   takesSteering = true;
+  /** Why a run cannot start; null: it can. */
+  refuse: (() => GatewayError | null) | null = null;
+  /** Runs begin after this. */
+  begins: Promise<unknown> = Promise.resolve();
   running = 0;
   mostRunning = 0;
   script: AgentScript;
@@ -71,6 +76,9 @@ export class ScriptedAgents implements AgentRuns {
   async start(request: AgentRunRequest, signal: AbortSignal): Promise<AgentRun> {
     signal.throwIfAborted();
     this.requests.push(request);
+    await unlessAborted(this.begins, signal);
+    const refusal = this.refuse?.() ?? null;
+    if (refusal !== null) throw refusal;
     const steps = this.script(request, this.requests.length);
     const label = request.workspace?.label ?? '';
     if (request.workspace !== null && this.free(request.workspace) <= 0)

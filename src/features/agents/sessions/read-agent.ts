@@ -10,7 +10,7 @@ import type { AgentFunction, AgentSettings, AgentTextFormat, AgentTool, AgentWeb
 
 /** OpenAI's limit. */
 const MAX_FUNCTIONS = 128;
-/** Functions, and other tools beside them. */
+/** Functions and other tools. */
 const MAX_AGENT_TOOLS = 256;
 const SERVICE_TIERS = ['auto', 'default', 'flex', 'priority', 'fast', 'ultrafast'] as const;
 const VERBOSITIES = ['low', 'medium', 'high'] as const;

@@ -205,7 +205,7 @@ export class SessionDraft {
     return turn.id;
   }
 
-  /** On the client's wish. A turn that runs is told so, and ends later. */
+  /** On the client's wish. A turn that runs learns of it, and ends later. */
   cancel(): void {
     const { turn } = this.state;
     if (turn === null || turn.isCancelled) return;

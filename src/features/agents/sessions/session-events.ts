@@ -13,7 +13,7 @@ export interface SessionEventsOptions {
 /** The id of an event: it says whose it is, and its number. */
 export const eventId = (sessionId: string, number: number): string => `evt_${tailOf(sessionId)}_${number}`;
 
-/** Of the present state of a session, which is no event: a reader that has seen it goes on after this number. */
+/** The id under which a reader gets the present state of a session. It is not stored: a reader that has seen it goes on after this number. */
 const stateId = (sessionId: string, number: number): string => `${eventId(sessionId, number)}s`;
 
 const TAIL_CHARS = 12;
@@ -21,7 +21,7 @@ const TAIL_CHARS = 12;
 const tailOf = (sessionId: string): string =>
   sessionId.slice(`${SESSION_PREFIX}_`.length).slice(0, TAIL_CHARS);
 
-/** The number of an event of the session; null: it is none of its events. */
+/** The number of an event of the session; null: the session has no such event. */
 export const eventNumber = (sessionId: string, id: string): number | null => {
   const [, tail, number] = /^evt_([^_]*)_(\d{1,9})s?$/.exec(id) ?? [];
   return tail === tailOf(sessionId) && number !== undefined ? Number(number) : null;
