@@ -440,6 +440,34 @@ describe('a session of another key', () => {
   });
 });
 
+describe('a key that loses its workspace', () => {
+  it('cannot go on with its sessions', async () => {
+    const made = await server.post('/v1/codex/keys', { name: 'c', scopes: ['infer'], workspaces: ['demo'] });
+    const { key, id: keyId } = (await made.json()) as { readonly key: string; readonly id: string };
+    const running = await create({ input: 'block' });
+    const { id } = await create({ input: 'a' }, key);
+    const changed = await server.post(`/v1/codex/keys/${keyId}`, { workspaces: [] });
+    expect(changed.status).toBe(200);
+    const refused = await server.post(
+      `/v1/agents/sessions/${id}/events`,
+      { events: [message('b')] },
+      {},
+      key,
+    );
+    expect(await failureOf(refused)).toEqual([400, 'unknown_workspace', null]);
+    await server.post(`/v1/agents/sessions/${running.id}/events`, {
+      events: [{ type: 'agent.session.input.cancel' }],
+    });
+    const { sessions } = server.clientOf(key).beta.agents;
+    await expect
+      .poll(async () => (await sessions.turns.list(id)).data[0]?.error)
+      .toEqual({
+        code: 'invalid_request',
+        message: "This key may not use the workspace 'demo' any more.",
+      });
+  });
+});
+
 describe('limits', () => {
   it('of turns that wait for a workspace', async () => {
     const running = await create({ input: 'block' });

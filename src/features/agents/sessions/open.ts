@@ -65,6 +65,7 @@ export const openSessions = (
     changes,
     runs,
     workspaces,
+    access,
     maxTurns: limits.maxTurns,
     turnTimeoutMs: limits.turnTimeoutMs,
     ttlMs,

@@ -161,6 +161,29 @@ describe('a session', () => {
     expect(session.events[1]).toMatchObject({ item: { content: [{ text: 'after' }] } });
   });
 
+  it('does not run again what a turn began with', () => {
+    const session = new StoredSession();
+    session.do((draft) => void draft.post([text('a')]));
+    const error = { code: 'server_error', message: 'no' } as const;
+    expect(session.do((draft) => draft.end({ status: 'failed', error }))).toEqual([
+      'turn.item.added',
+      'turn.failed',
+      'idle',
+    ]);
+    session.do((draft) => void draft.post([text('b')]));
+    expect(session.do((draft) => draft.cancel())).toEqual(['turn.cancelled', 'idle']);
+    session.do((draft) => void draft.post([text('c')]));
+    session.claim();
+    session.do((draft) => void draft.post([text('d')]));
+    // It came too late for the turn that failed.
+    expect(session.do((draft) => draft.end({ status: 'failed', error }))).toEqual([
+      'turn.failed',
+      'idle',
+      'in_progress',
+      'turn.created',
+    ]);
+  });
+
   it('keeps the events of a turn for ten minutes after its end', () => {
     const session = new StoredSession();
     session.do((draft) => void draft.post([text('a')]));

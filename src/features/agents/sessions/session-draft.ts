@@ -358,10 +358,11 @@ export class SessionDraft {
       this.#doneCall(turn, call, 'incomplete');
       if (call.requestId !== null && ending.error?.code === 'request_timeout') this.#decided(call, 'late');
     }
-    const isDropped = ending.status === 'cancelled';
-    if (isDropped && turn.startedAt !== null) {
-      for (const message of turn.input) this.#addMessage(turn, message);
-    }
+    const hasBegun = turn.startedAt !== null;
+    const isCancelled = ending.status === 'cancelled';
+    // What a turn began with is not run again, and what was cancelled is not run.
+    const isKept = hasBegun ? isCancelled : !isCancelled;
+    if (isKept) for (const message of turn.input) this.#addMessage(turn, message);
     const shown = showTurn(this.#row.id, turn, { ...ending, at: this.#now });
     this.#turns.push({ id: turn.id, pos: turn.pos, body: JSON.stringify(shown) });
     this.#emit({
@@ -377,7 +378,7 @@ export class SessionDraft {
     this.#emit({ type: `agent.session.${this.phase}`, session: this.session() });
     this.#hasEnded = true;
     this.ended.push(ending.status);
-    const left = [...(isDropped ? [] : turn.input), ...turn.next];
+    const left = [...(hasBegun && !isCancelled ? turn.input : []), ...turn.next];
     if (left.length > 0 && this.phase === 'idle') this.#begin(left);
   }
 

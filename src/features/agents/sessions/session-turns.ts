@@ -4,6 +4,7 @@ import type { AgentRuns } from '../run/port.ts';
 import type { AgentSessionRow, AgentSessionStore, SessionItemRow } from '../store/port.ts';
 import { SessionStep, type SessionStepDeps } from './session-step.ts';
 import type { SessionItem } from './objects.ts';
+import type { WorkspaceAccess } from '../workspaces/access.ts';
 import type { SessionChanges } from './session-changes.ts';
 import type { OpenStoredItem } from './session-draft.ts';
 import { SessionLeases } from './session-leases.ts';
@@ -15,6 +16,7 @@ export interface SessionTurnsOptions extends SessionStepDeps {
   readonly changes: SessionChanges;
   readonly runs: AgentRuns;
   readonly workspaces: readonly Workspace[];
+  readonly access: WorkspaceAccess;
   /** Turns that run at the same time here. */
   readonly maxTurns: number;
   readonly watch: () => SessionWatch;
@@ -145,7 +147,7 @@ export class SessionTurns {
 
   /** False: nothing of this workspace can start now. */
   async #startOne(name: string): Promise<boolean> {
-    const { store, runs, workspaces, ambient } = this.#options;
+    const { store, runs, workspaces, access, ambient } = this.#options;
     const workspace = workspaces.find(({ label }) => label === name) ?? null;
     const isUnknown = name !== '' && workspace === null;
     if (workspace !== null && runs.free(workspace) <= 0) return false;
@@ -154,6 +156,7 @@ export class SessionTurns {
     const row = await store.claim(name, this.#leases.current, limit);
     if (row === null) return false;
     if (isUnknown) await this.#failUnknown(row, name);
+    else if (workspace !== null && access.byLabel(row.owner, name) === null) await this.#refuse(row, name);
     else this.#run(row, workspace);
     return true;
   }
@@ -185,6 +188,15 @@ export class SessionTurns {
   async #failUnknown({ owner, id }: AgentSessionRow, name: string): Promise<void> {
     await this.#options.changes.change(owner, id, (draft) => {
       draft.fail(withoutWorkspace(name), 'invalid_request');
+      return true;
+    });
+  }
+
+  /** The key may not use the workspace any more. */
+  async #refuse({ owner, id }: AgentSessionRow, name: string): Promise<void> {
+    const message = `This key may not use the workspace '${name}' any more.`;
+    await this.#options.changes.change(owner, id, (draft) => {
+      draft.end({ status: 'failed', error: { code: 'invalid_request', message } });
       return true;
     });
   }

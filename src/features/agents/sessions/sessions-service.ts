@@ -140,11 +140,12 @@ export class SessionsService implements AgentSessions {
       const before = await store.agentSessions.inputOf(keyId, sessionId, inputKey.key);
       if (before !== null) return repeated(found, before, inputKey);
     }
-    if (events.some(({ type }) => type === 'message')) {
-      this.#refuseDraining();
+    // A cancellation is always possible.
+    if (events.some(({ type }) => type !== 'cancel')) {
       await this.#checkWorkspace(keyId, found);
       await gate.keep(keyId);
     }
+    if (events.some(({ type }) => type === 'message')) this.#refuseDraining();
     const changed = await changes.change(keyId, sessionId, (draft) => applied(draft, events, options), {
       room: (row) => this.#room(this.#workspace(row)),
       ...(inputKey === null ? {} : { inputKey }),
