@@ -66,7 +66,7 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
   const ambient = fixedAmbient();
   const engine = withWorkspaces(inner, {
     workspaces: ALL,
-    access: { usableBy: (keyId) => (keyId === 'caller' ? ALL : []) },
+    usableBy: (keyId) => (keyId === 'caller' ? ALL : []),
     servers: ['tickets'],
     runs,
     approvals: approvalsInMemory(ambient.clock),
@@ -379,12 +379,25 @@ describe('an approved call', () => {
     expect(await codeOf(run({ items: third }))).toBe('no error');
   });
 
+  it('is used up if its run was ended while it started', async () => {
+    const { run, runs } = setUp();
+    runs.refusal = gatewayError('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('approval_already_used');
+  });
+
   it('is not run again by a turn that is run again', async () => {
     const { plan, runs } = setUp();
     const planned = plan({ items });
     await collect(planned.run(new AbortController().signal));
     expect(await codeOf(collect(planned.run(new AbortController().signal)))).toBe('worker_lost');
     expect(runs.started).toHaveLength(1);
+  });
+
+  it('is counted if it is declined', async () => {
+    const { run, decisions } = setUp();
+    await run({ items: [user, request(), approved('call_1', false)] });
+    expect(decisions).toEqual(['web declined']);
   });
 
   it('is counted when it is asked for', async () => {

@@ -28,9 +28,9 @@ import {
   type AgentRuns,
 } from '../run/port.ts';
 import type { AgentApprovalStore } from '../store/port.ts';
-import type { WorkspaceAccess } from '../workspaces/access.ts';
 import {
   codexHistory,
+  declinedIn,
   type ApprovedCodexCall,
   type CodexHistory,
   type LabelOwners,
@@ -42,7 +42,8 @@ export type ApprovalDecision = 'asked' | 'approved' | 'declined';
 export interface WorkspaceEngineDeps {
   /** All of them. */
   readonly workspaces: readonly Workspace[];
-  readonly access: Pick<WorkspaceAccess, 'usableBy'>;
+  /** Those that a key may use. */
+  readonly usableBy: (keyId: string) => readonly Workspace[];
   /** The labels of the MCP servers of the deployment. */
   readonly servers: readonly string[];
   readonly runs: AgentRuns;
@@ -64,7 +65,7 @@ export const withWorkspaces = (engine: Engine, deps: WorkspaceEngineDeps): Engin
 });
 
 const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEngineDeps): Plan => {
-  const usable = deps.access.usableBy(context.caller.keyId);
+  const usable = deps.usableBy(context.caller.keyId);
   const sorted = sortWorkspaces(request, usable);
   const isRun = sorted.use !== null && !asksForCompaction(request) && request.isReview !== true;
   const use = isRun ? sorted.use : null;
@@ -97,7 +98,12 @@ const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEng
     ],
   };
   if (use === null) return plan;
-  const run = runIn({ use, history, ignored }, { request: asked, context }, engine, deps);
+  const run = runIn(
+    { use, history, ignored, declined: declinedIn(request.items, use.workspace.label) },
+    { request: asked, context },
+    engine,
+    deps,
+  );
   return endWithinBudget.wrap(() => ({ ...plan, run }), deps.ambient)(request, context);
 };
 
@@ -174,6 +180,8 @@ const knowing = (
 
 interface PlannedUse {
   readonly use: WorkspaceUse;
+  /** How many calls the request declines. */
+  readonly declined: number;
   readonly history: CodexHistory;
   readonly ignored: readonly Path[];
 }
@@ -283,6 +291,7 @@ class Approvals {
     const { approvals, keepApprovalsMs, ambient, onApproval } = this.#deps;
     const owner = this.#context.caller.keyId;
     const used: string[] = [];
+    let mayHaveRun = false;
     try {
       for (const call of this.#calls) {
         const id = storedId(call);
@@ -290,16 +299,22 @@ class Approvals {
         if (!isFirst) throw agentError('approval_already_used', { path: { item: call.place } });
         used.push(id);
       }
+      mayHaveRun = this.#calls.length > 0;
       const run = await start();
-      this.#isUsed = this.#calls.length > 0;
       for (const { label } of this.#calls) onApproval(label, 'approved');
       return run;
     } catch (error) {
-      await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
+      mayHaveRun &&= !(error instanceof GatewayError && NOT_BEGUN.has(error.failure.code));
+      if (!mayHaveRun) await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
       throw error;
+    } finally {
+      this.#isUsed = mayHaveRun;
     }
   }
 }
+
+/** With these failures no call has run. A run that was ended while it started may have begun with its calls. */
+const NOT_BEGUN = new Set<string>([BUSY, 'worker_unavailable', 'mcp_server_unavailable', 'shutting_down']);
 
 /** Clients write these ids. */
 const MAX_ID_CHARS = 128;
@@ -316,7 +331,7 @@ interface EventsHow {
 /** The events of the run for clients of models, with the list of tools before them. */
 async function* eventsOf(
   begin: (signal: AbortSignal) => Promise<AgentRun>,
-  { use, history, ignored }: PlannedUse,
+  { use, history, ignored, declined }: PlannedUse,
   { ambient, onApproval }: WorkspaceEngineDeps,
   { signal, onSettled, onAccepted }: EventsHow,
 ): AsyncGenerator<TurnEvent> {
@@ -324,10 +339,11 @@ async function* eventsOf(
   const left = new AbortController();
   const tools = listedToolsEvents(ambient.ids.mint('mcpl'), label, use.tools);
   let preface = history.listed.has(label) ? [] : tools;
-  const requestIds = new RequestIds(ambient.ids);
+  const requestIds = new RequestIds(label, ambient.ids);
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
+    for (let nth = 0; nth < declined; nth += 1) onApproval(label, 'declined');
     events = run.events[Symbol.asyncIterator]();
     for (let step = await events.next(); step.done !== true; step = await events.next()) {
       const event = step.value;
@@ -342,7 +358,7 @@ async function* eventsOf(
       if (event.type === 'turn-ended') onSettled?.();
       else yield* preface;
       preface = [];
-      if (event.type === 'item-ended' && isApprovalRequest(event.item)) onApproval(label, 'asked');
+      if (event.type === 'item-ended' && isRequestOf(label, event.item)) onApproval(label, 'asked');
       yield requestIds.rename(event);
     }
   } finally {
@@ -354,22 +370,24 @@ async function* eventsOf(
 /** One for all, because an abort without a reason creates an error with a stack. */
 const LEFT = new DOMException('the client of the run has left', 'AbortError');
 
-const isApprovalRequest = (item: Produced): boolean =>
-  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request';
+const isRequestOf = (label: string, item: Produced): boolean =>
+  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request' && item.raw['server_label'] === label;
 
 /** Some backends number their calls: an approval must not be taken for that of another conversation. */
 class RequestIds {
+  readonly #label: string;
   readonly #ids: IdSource;
   readonly #renamed = new Map<string, string>();
 
-  constructor(ids: IdSource) {
+  constructor(label: string, ids: IdSource) {
+    this.#label = label;
     this.#ids = ids;
   }
 
   rename(event: TurnEvent): TurnEvent {
     if (event.type !== 'item-started' && event.type !== 'item-ended') return event;
     const { item } = event;
-    if (!isApprovalRequest(item) || isRandomId(item.id)) return event;
+    if (!isRequestOf(this.#label, item) || isRandomId(item.id)) return event;
     const id = this.#renamed.get(item.id) ?? this.#ids.mint('mcpr');
     this.#renamed.set(item.id, id);
     return { ...event, item: { ...item, id } };

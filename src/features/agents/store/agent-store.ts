@@ -90,7 +90,7 @@ export const AGENT_STORE: readonly StorePart[] = [
       agents: { text: (rows) => String(rows['agents']) },
       sessions: { text: (rows) => `${rows['agent_sessions']} of agents, with ${rows['agent_items']} items` },
     },
-    sweep: sweep as Sweep,
+    sweep,
   },
   ...Object.entries(OPERATIONS)
     .filter(([name]) => name !== 'agentSessions')
