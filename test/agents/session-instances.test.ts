@@ -286,6 +286,32 @@ describe('a turn ends', () => {
   });
 });
 
+describe('a workspace that is not configured any more', () => {
+  it('ends its sessions', async () => {
+    const server = await start();
+    const id = await create(server);
+    const gate = Promise.withResolvers<void>();
+    server.agents.script = () => [{ wait: gate.promise }];
+    const first = await create(server, { input: 'a' });
+    await expect.poll(() => server.agents.requests.length).toBe(1);
+    const queued = await create(server, { input: 'b' });
+    await server.stop(200);
+    const next = await start({ nextTo: server, isWithoutDemo: true });
+    await expect.poll(async () => (await sessionOf(next, queued)).status).toBe('failed');
+    expect((await turnsOf(next, queued))[0]?.error?.code).toBe('invalid_request');
+    const refused = await postInput(next, id, [userMessage('Hi')]);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { error: { code: 'unknown_workspace' } },
+    ]);
+    expect(await sessionOf(next, id)).toMatchObject({
+      status: 'failed',
+      error: "The workspace 'demo' of this session is not configured any more.",
+    });
+    expect((await next.send(`/v1/agents/sessions/${first}`, { method: 'DELETE' })).status).toBe(200);
+  });
+});
+
 describe('another instance', () => {
   it('serves the same session: input, events, results, cancellation', async () => {
     const one = await start({

@@ -157,6 +157,13 @@ describe('a session is refused', () => {
       'agent.tools',
     ],
     [
+      'with the name of a tool of codex',
+      { agent: { ...AGENT, tools: [{ ...TOOL, name: 'apply_patch' }] } },
+      400,
+      'invalid_value',
+      'agent.tools[0].name',
+    ],
+    [
       'with approvals of nothing',
       { environment: NONE, input: 'a', agent: { ...AGENT, tools: [{ ...TOOL, name: 'codex_approval' }] } },
       400,

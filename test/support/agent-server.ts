@@ -31,6 +31,8 @@ export interface AgentServerOptions {
   readonly workspace?: object;
   /** Without workspaces. */
   readonly isOff?: boolean;
+  /** Without the workspace `demo`. */
+  readonly isWithoutDemo?: boolean;
   /** Another server on the same database. */
   readonly nextTo?: AgentServer;
   readonly leaseEveryMs?: number;
@@ -67,7 +69,7 @@ export const startAgentServer = async (options: AgentServerOptions = {}): Promis
   const file = path.join(root, 'config', 'config.json');
   mkdirSync(path.dirname(file), { recursive: true });
   const workspaces = {
-    demo: { workspace: folder, ...options.workspace },
+    ...(options.isWithoutDemo === true ? {} : { demo: { workspace: folder, ...options.workspace } }),
     docs: { workspace: path.join(root, 'docs'), access: 'read' },
   };
   const written = { mcpServers: options.isOff === true ? {} : workspaces, agent: options.limits ?? {} };

@@ -7,6 +7,7 @@ import { idText, jsonObject, list, longText } from '../../../apis/bounds.ts';
 import { invalidChoice, missing, notAnObject, parseBody, unreadFields } from '../../../apis/validation.ts';
 import { metadata } from '../../../openai/shared/field-schemas.ts';
 import type { SessionEnvironment, SessionInputContent } from './objects.ts';
+import { CODEX_TOOLS } from '../run/port.ts';
 import { asksApproval } from './read-agent.ts';
 import type { AgentSettings } from './objects.ts';
 
@@ -132,15 +133,25 @@ const environmentOf = ({ label, configuredPath }: Workspace): SessionEnvironment
   remote_url: '',
 });
 
-/** Approvals are for the tools of codex. */
-export const refuseApprovalWithout = (settings: AgentSettings, workspace: unknown): void => {
-  if (workspace !== null || !asksApproval(settings)) return;
-  throw gatewayError('unsupported_value', {
-    param: 'agent.tools',
-    message:
-      "Unsupported value: 'agent.tools' cannot have the function codex_approval: a session without a workspace runs nothing that could be approved.",
+/** Throws if the functions of an agent do not fit the tools of codex, which a workspace has. */
+export const refuseFunctions = (settings: AgentSettings, hasWorkspace: boolean): void => {
+  if (!hasWorkspace && asksApproval(settings)) {
+    throw gatewayError('unsupported_value', {
+      param: 'agent.tools',
+      message:
+        "Unsupported value: 'agent.tools' cannot have the function codex_approval: a session without a workspace runs nothing that could be approved.",
+    });
+  }
+  const taken = settings.tools.findIndex((tool) => tool.type === 'function' && CODEX_NAMES.has(tool.name));
+  if (!hasWorkspace || taken === -1) return;
+  const param = `agent.tools[${taken}].name`;
+  throw gatewayError('invalid_value', {
+    param,
+    message: `Invalid '${param}': codex has a tool of this name.`,
   });
 };
+
+const CODEX_NAMES: ReadonlySet<string> = new Set(CODEX_TOOLS);
 
 const MAX_MESSAGES = 20;
 const MAX_MESSAGE_PARTS = 100;

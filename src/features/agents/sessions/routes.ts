@@ -7,6 +7,7 @@ import { readHeldBody, type BodyDeps } from '../../../http/body/read-json.ts';
 import type { Exchange } from '../../../http/exchange/exchange.ts';
 import type { Route } from '../../../http/route.ts';
 import type { TurnDeps } from '../../../http/turn/start-turn.ts';
+import { unreadQuery } from '../../../openai/shared/list-page.ts';
 import { isJsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import type { Frame } from '../../../turns/api.ts';
@@ -43,12 +44,13 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
   const read = ({ http, exchange }: Call, options = {}) => readHeldBody(http, exchange, deps.bodies, options);
   const maybe = (call: Call) => read(call, { ifEmpty: {} });
   const known = ({ caller, id }: Call) => sessions.retrieve(caller, id);
-  const json = async (call: Call, value: unknown, ignored: readonly string[] = []) =>
+  const json = (call: Call, value: unknown, ignored: readonly string[] = []) =>
     jsonResponse(value, ignoredHeader(ignored), call.exchange.signal);
+  const page = (call: Call, value: unknown, filters: readonly string[] = []) =>
+    json(call, value, unreadQuery(call.query, ['limit', 'order', 'after', ...filters]));
   const emptyList = handle(async (call) => {
     await known(call);
-    askedPage(call.query);
-    return json(
+    return page(
       call,
       listPage<{ id: string }, { id: string }>([], askedPage(call.query), (one) => one),
     );
@@ -63,7 +65,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       const { agent, ignored } = await agents.create(call.caller, await read(call));
       return json(call, agent, ignored);
     }),
-    'GET /v1/agents': handle(async (call) => json(call, await agents.list(call.caller, call.query))),
+    'GET /v1/agents': handle(async (call) => page(call, await agents.list(call.caller, call.query))),
     'GET /v1/agents/:id': handle(async (call) => json(call, await agents.retrieve(call.caller, call.id))),
     'POST /v1/agents/:id': handle(async (call) => {
       const { agent, ignored } = await agents.update(call.caller, call.id, await maybe(call));
@@ -75,7 +77,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     }),
     'POST /v1/agents/sessions': handle(async (call) => createSession(call, await read(call), deps)),
     'GET /v1/agents/sessions': handle(async (call) =>
-      json(call, await sessions.list(call.caller, call.query)),
+      page(call, await sessions.list(call.caller, call.query), ['agent_id', 'metadata']),
     ),
     'GET /v1/agents/sessions/:id': handle(async (call) => json(call, await known(call))),
     'POST /v1/agents/sessions/:id': handle(async (call) => {
@@ -98,16 +100,16 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       return streamOf(call, events, deps);
     }),
     'GET /v1/agents/sessions/:id/items': handle(async (call) =>
-      json(call, await sessions.items(call.caller, call.id, null, call.query)),
+      page(call, await sessions.items(call.caller, call.id, null, call.query)),
     ),
     'GET /v1/agents/sessions/:id/turns': handle(async (call) =>
-      json(call, await sessions.turns(call.caller, call.id, call.query)),
+      page(call, await sessions.turns(call.caller, call.id, call.query)),
     ),
     'GET /v1/agents/sessions/:id/turns/:turn_id': handle(async (call) =>
       json(call, await sessions.turn(call.caller, call.id, call.turnId)),
     ),
     'GET /v1/agents/sessions/:id/turns/:turn_id/items': handle(async (call) =>
-      json(call, await sessions.items(call.caller, call.id, call.turnId, call.query)),
+      page(call, await sessions.items(call.caller, call.id, call.turnId, call.query)),
     ),
     'GET /v1/agents/sessions/:id/subagents': emptyList,
     'GET /v1/agents/sessions/:id/subagents/*': without('unknown_subagent'),
@@ -115,20 +117,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     'GET /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'DELETE /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'GET /v1/agents/sessions/:id/traces': emptyList,
-    'GET /v1/agents/environments': handle(async (call) => {
-      const page = askedPage(call.query);
-      const all = deps.access
-        .usableBy(call.caller.keyId)
-        .toSorted((one, other) => (one.label < other.label ? -1 : 1));
-      const ordered = page.order === 'asc' ? all : all.toReversed();
-      const at = page.after === null ? -1 : ordered.findIndex(({ label }) => `env_${label}` === page.after);
-      const rows = page.after !== null && at === -1 ? null : ordered.slice(at + 1, at + 2 + page.limit);
-      const shown = rows === null ? null : await Promise.all(rows.map((one) => environment(one, deps)));
-      return json(
-        call,
-        listPage(shown, page, (one) => one),
-      );
-    }),
+    'GET /v1/agents/environments': handle(async (call) => page(call, await environments(call, deps))),
     'GET /v1/agents/environments/:id': handle(async (call) => {
       const found = deps.access.usableBy(call.caller.keyId).find(({ label }) => `env_${label}` === call.id);
       if (found === undefined) throw unknownEnvironment(call.id);
@@ -194,6 +183,17 @@ const createSession = async (call: Call, body: unknown, deps: SessionRoutesDeps)
     ...(turnId === null ? {} : { untilTurn: turnId }),
   });
   return streamOf(call, events, deps, ignoredHeader(ignored));
+};
+
+const environments = async ({ caller, query }: Call, deps: SessionRoutesDeps) => {
+  const asked = askedPage(query);
+  const { after, order, limit } = asked;
+  const all = deps.access.usableBy(caller.keyId).toSorted((one, other) => (one.label < other.label ? -1 : 1));
+  const ordered = order === 'asc' ? all : all.toReversed();
+  const at = after === null ? -1 : ordered.findIndex(({ label }) => `env_${label}` === after);
+  const found = after !== null && at === -1 ? null : ordered.slice(at + 1, at + 2 + limit);
+  const shown = found === null ? null : await Promise.all(found.map((one) => environment(one, deps)));
+  return listPage(shown, asked, (one) => one);
 };
 
 const environment = async ({ label, ...workspace }: Workspace, { isThere }: SessionRoutesDeps) => ({

@@ -146,7 +146,7 @@ export class SessionStep {
     const { owner, id } = this.#row;
     return changes
       .change(owner, id, (draft, row) => {
-        if (row.phase !== 'running') return undefined;
+        if (!this.#isOwn(draft, row)) return undefined;
         if (outcome.kind === 'busy') {
           draft.requeue();
           return true;
@@ -171,7 +171,7 @@ export class SessionStep {
     const begun = await insistently(
       () =>
         changes.change(owner, id, (draft, row) => {
-          if (row.phase !== 'running') return undefined;
+          if (!this.#isOwn(draft, row)) return undefined;
           draft.start();
           return true;
         }),
@@ -216,6 +216,11 @@ export class SessionStep {
       clearTimeout(timer);
       held.letGo();
     }
+  }
+
+  /** Another instance may have ended the turn, and run another one. */
+  #isOwn({ turn }: SessionDraft, { phase }: AgentSessionRow): boolean {
+    return phase === 'running' && turn !== null && turn.id === readState(this.#row).turn?.id;
   }
 
   #openWriter(row: AgentSessionRow, nextItem: () => number): StepWriter {
@@ -297,7 +302,7 @@ export class SessionStep {
     const changed = await insistently(
       () =>
         changes.change(owner, id, (draft, row) => {
-          if (row.phase !== 'running' || message.id === undefined) return undefined;
+          if (!this.#isOwn(draft, row) || message.id === undefined) return undefined;
           draft.reserve(this.#items?.nextItem ?? 0);
           draft.steered(message.id);
           return true;

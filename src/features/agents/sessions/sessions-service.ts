@@ -21,7 +21,7 @@ import type {
 } from './objects.ts';
 import { readAgent } from './read-agent.ts';
 import { readInputEvents, type InputEvent } from './read-events.ts';
-import { readNewSession, readSessionUpdate, refuseApprovalWithout, type NewSession } from './read-session.ts';
+import { readNewSession, readSessionUpdate, refuseFunctions, type NewSession } from './read-session.ts';
 import { listPage, askedPage } from './list-pages.ts';
 import { agentOf, unknownAgent } from './saved-agents.ts';
 import {
@@ -80,7 +80,7 @@ export class SessionsService implements AgentSessions {
     const { keyId } = caller;
     const asked = readNewSession(body, (name, param) => access.named(keyId, name, param));
     const { agent, ignored } = await this.#agentOf(keyId, asked);
-    refuseApprovalWithout(agent, asked.workspace);
+    refuseFunctions(agent, asked.workspace !== null);
     await this.checkModel(keyId, agent.model, 'agent.model');
     if (asked.input !== null) this.#refuseDraining();
     await gate.keep(keyId);
@@ -186,7 +186,7 @@ export class SessionsService implements AgentSessions {
       return { ...settings, agent: { id, ...readAgent(asked.agent, agent, 'agent').settings } };
     };
     const next = read(readSettings(found));
-    refuseApprovalWithout(next.agent, found.workspace === '' ? null : found.workspace);
+    refuseFunctions(next.agent, found.workspace !== '');
     if (next.agent.model !== readSettings(found).agent.model) {
       await this.checkModel(keyId, next.agent.model, 'agent.model');
     }
@@ -265,8 +265,13 @@ export class SessionsService implements AgentSessions {
   async checkModel(keyId: string, model: string, param: string): Promise<void> {
     const { models, gate } = this.#options;
     const names = usableNames(await models.names(), gate.modelFilter(keyId));
+    const { list } = names;
+    const meant = names.resolve(model).model;
+    // A provider may have models of codex that it does not list.
+    const isKnown =
+      names.find(model) !== null || [...list.models, ...list.unlisted].some(({ id }) => id === meant);
     // A backend that lists nothing may have any model.
-    if (names.all.length === 0 || names.find(model) !== null) return;
+    if (isKnown || list.models.length + list.unlisted.length === 0) return;
     throw gatewayError('model_not_found', {
       param,
       message: `The model '${quoted(model)}' does not exist or you do not have access to it.`,

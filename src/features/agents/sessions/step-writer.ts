@@ -16,8 +16,9 @@ export interface StepWriterOptions {
   readonly signal: AbortSignal;
 }
 
-/** The time between two writes: what comes earlier is collected. */
+/** The time between two writes at least: what comes earlier is collected. The slower the store, the larger the batches. */
 const BATCH_MS = 20;
+const MAX_BATCH_MS = 500;
 /** So much is written at once. */
 const BATCH_CHARS = 64 * 1024;
 /** The run waits while so much is not written. */
@@ -46,6 +47,7 @@ export class StepWriter implements StepSink {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isLost = false;
+  #batchMs = BATCH_MS;
 
   constructor(options: StepWriterOptions) {
     this.#options = options;
@@ -86,7 +88,7 @@ export class StepWriter implements StepSink {
     this.#chars += chars;
     if (this.#isLost) return;
     if (this.#chars >= BATCH_CHARS) void this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS);
+    else this.#timer ??= setTimeout(() => void this.flush(), this.#batchMs);
   }
 
   async #write(): Promise<void> {
@@ -105,8 +107,10 @@ export class StepWriter implements StepSink {
       eventsExpireAt: this.#options.eventsExpireAt(),
     };
     const at = { instance, first: this.#first };
+    const startedAtMs = performance.now();
     try {
       const isWritten = await insistently(() => store.append(row.owner, row.id, at, writes), signal);
+      this.#batchMs = Math.min(Math.max(BATCH_MS, 2 * (performance.now() - startedAtMs)), MAX_BATCH_MS);
       if (isWritten) this.#first += events.length;
       else this.#lose(new Error('another instance runs the session'));
     } catch (error) {
