@@ -7,13 +7,13 @@ import type { ThreadSignal } from '../src/codex/app-server.ts';
 import { findCodexBinary } from '../src/codex/binary.ts';
 import { prepareHomes } from '../src/codex/home/prepare-home.ts';
 import { openAgentWorkers, type AgentWorkers } from '../src/features/agents/run/workers.ts';
-import { isJsonObject, type JsonObject } from '../src/kit/json/json.ts';
+import { isJsonObject, textIn, type JsonObject } from '../src/kit/json/json.ts';
 import { KEY, type ProxySide } from './proxy-side.ts';
 import { compareTimes, firstDeltas, ms, ratioOf, SHORT, type Row } from './rows.ts';
 import { median } from './statistics.ts';
 import { RUN_COMMAND, type Timing } from './workload.ts';
 
-/** Prints the time, so that its age can be told when it arrives. */
+/** Prints the time, which shows how old the output is when it arrives. */
 const CLOCK_COMMAND = 'for i in $(seq 40); do date +%s%N; sleep 0.05; done';
 const MODEL = 'gpt-5.5';
 const LABEL = 'bench';
@@ -38,7 +38,7 @@ export interface AgentFolders {
   readonly bareState: string;
 }
 
-/** Beside each other: none may contain another. */
+/** Next to each other: none may contain another. */
 export const agentFolders = async (stateDir: string): Promise<AgentFolders> => {
   const room = path.join(stateDir, 'agents');
   const folders = {
@@ -146,21 +146,22 @@ const startSession = async ({ url }: ProxySide): Promise<AgentSide & { readonly 
     const read: unknown = text === '' ? {} : JSON.parse(text);
     return isJsonObject(read) ? read : {};
   };
-  const { id } = await call('POST', '', {
+  const session = await call('POST', '', {
     agent: { model: MODEL },
     environment: { type: 'self_hosted', workspace_directory: LABEL },
   });
+  const id = textIn(session, 'id');
   const leaving = new AbortController();
   return {
-    id: String(id),
+    id,
     async run(command) {
-      const events = await fetch(`${url}/agents/sessions/${String(id)}/events`, {
+      const events = await fetch(`${url}/agents/sessions/${id}/events`, {
         headers,
         signal: leaving.signal,
       });
       const reading = readTurn(events, () => performance.now() - startedAt);
       const startedAt = performance.now();
-      await call('POST', `/${String(id)}/events`, {
+      await call('POST', `/${id}/events`, {
         events: [
           {
             type: 'agent.session.input.message',
@@ -172,7 +173,7 @@ const startSession = async ({ url }: ProxySide): Promise<AgentSide & { readonly 
     },
     async close() {
       leaving.abort();
-      await call('DELETE', `/${String(id)}`);
+      await call('DELETE', `/${id}`);
     },
   };
 };
@@ -284,7 +285,7 @@ export const idleSessions = async (proxy: ProxySide): Promise<Row> => {
 const SLOWER = { maxRatio: 1.1 };
 
 /** Plain turns while an agent runs a command that prints all the time, and while none does. */
-export const besideAgent = async (proxy: ProxySide, samples: number): Promise<Row> => {
+export const duringAgent = async (proxy: ProxySide, samples: number): Promise<Row> => {
   const session = await startSession(proxy);
   const times = { bare: [] as number[], proxy: [] as number[] };
   const plain = (): Promise<Timing> => proxy.run(SHORT);
@@ -300,13 +301,13 @@ export const besideAgent = async (proxy: ProxySide, samples: number): Promise<Ro
     await running;
   }
   await session.close();
-  const [beside, alone] = [median(times.proxy), median(times.bare)];
+  const [during, alone] = [median(times.proxy), median(times.bare)];
   return {
     figure: 'plain turns while an agent runs a command: time to first text delta, p50',
     bare: ms(alone),
-    proxy: ms(beside),
-    ...compareTimes(beside, alone, SLOWER),
-    ratio: ratioOf(beside / alone),
-    numbers: { samples, aloneMs: alone, besideMs: beside },
+    proxy: ms(during),
+    ...compareTimes(during, alone, SLOWER),
+    ratio: ratioOf(during / alone),
+    numbers: { samples, aloneMs: alone, duringMs: during },
   };
 };

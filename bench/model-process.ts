@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
-import { objectsIn, type JsonObject } from '../src/kit/json/json.ts';
+import { objectsIn, textIn, type JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
 import {
   CALL_FIRST,
@@ -100,7 +100,7 @@ const commandIn = (body: JsonObject): string | null => {
   const items = objectsIn(body, 'input');
   const at = items.findLastIndex((item) => item['role'] === 'user');
   const [part] = objectsIn(items[at] ?? {}, 'content');
-  const text = String(part?.['text']);
+  const text = textIn(part ?? {}, 'text');
   const hasRun = items.slice(at).some((item) => item['type'] === 'function_call_output');
   return hasRun || !text.startsWith(RUN_COMMAND) ? null : text.slice(RUN_COMMAND.length);
 };

@@ -8,7 +8,7 @@ import { duration } from '../src/kit/text/display.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
-import { agentFolders, agentTurns, besideAgent, idleSessions } from './agent-rows.ts';
+import { agentFolders, agentTurns, duringAgent, idleSessions } from './agent-rows.ts';
 import { checkOut, compareCommits } from './compare-rows.ts';
 import { keyLimits } from './limit-rows.ts';
 import { longLog } from './log-rows.ts';
@@ -187,7 +187,7 @@ const STEPS = {
     await warmUp([proxy], model);
     return [
       ...(await agentTurns(proxy, folders, model.baseUrl, 15)),
-      await besideAgent(proxy, 80),
+      await duringAgent(proxy, 80),
       await idleSessions(proxy),
     ];
   },

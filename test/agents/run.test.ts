@@ -236,10 +236,9 @@ describe('a run', () => {
     await until(() => liveOf(events, 'mcp_c1').length > 1);
     await write('go1');
     await ended;
-    const live = liveOf(events, 'mcp_c1').join('');
-    const output = commandEnd(events)?.output ?? '';
-    expect(live).toMatch(/^(ä\n)+läst\n$/);
-    expect(output.endsWith(live)).toBe(true);
+    // It may lose more, also at the end.
+    expect(liveOf(events, 'mcp_c1').join('')).toMatch(/^(ä\n)+(läst\n)?$/);
+    expect(commandEnd(events)?.output).toMatch(/^(ä\n)+läst\n$/);
   });
 
   it('bounds what a command writes', async () => {
@@ -428,7 +427,7 @@ describe('the end of a run', () => {
 
   it('may be its time: the running call fails', async () => {
     scene.engine.play([runs('c1', 'echo begun; sleep 600 # in time', { yield_time_ms: 30_000 })]);
-    const { ended } = await scene.start({ workspace: { ...scene.workspace, maxSeconds: 2 } });
+    const { ended } = await scene.start({ workspace: { ...scene.workspace, maxSeconds: 6 } });
     const events = await ended;
     expect(outcomeOf(events)).toEqual({ kind: 'incomplete', reason: 'max_run_seconds' });
     expect(itemsOf(events)).toEqual([

@@ -219,9 +219,9 @@ describe('the proof that this server knows its key', () => {
     const asked = request(`${proxy.url}/v1/codex/key-proof?nonce=${nonce}`, {
       headers: { host: 'rebound.example' },
     }).end();
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    answer.resume();
-    expect(answer.statusCode).toBe(403);
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(403);
   });
 
   it('is not given without a limit', async () => {

@@ -127,10 +127,8 @@ describe('start', () => {
     const server = room.start([], { CODEX_HOME: home });
     const at = await started(server);
     // A start that takes some seconds writes lines about its progress.
-    const [first = ''] = server.output.err
-      .trimStart()
-      .split('\n')
-      .filter((line) => !/ … [\d.]+ s$/.test(line));
+    const lines = server.output.err.trimStart().split('\n');
+    const first = lines.find((line) => !/ … [\d.]+ s$/.test(line));
     expect(first).toContain(`CODEX_HOME=${home} contains no usable login`);
     expect(first).toContain('run login');
     const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });

@@ -7,6 +7,13 @@ it.each([
   ['/bin/bash -lc "echo \\"a\\" \\$B"', 'echo "a" $B'],
   ['/bin/bash -lc ls', 'ls'],
   ['bash -c ls', 'ls'],
+  // Seen: codex 0.169.0.
+  [
+    String.raw`/bin/bash -lc 'for i in 1 2; do printf "'"\\033[32mline "'$i'"\\n\"; done; echo end"`,
+    String.raw`for i in 1 2; do printf "\033[32mline $i\n"; done; echo end`,
+  ],
+  ["/bin/bash -lc 'open", "'open"],
+  ['bash -c two words', 'two words'],
   ['git status', 'git status'],
   ["zsh -lc 'a\nb'", 'a\nb'],
 ])('%s is shown as the model wrote it', (command, shown) => {

@@ -13,11 +13,26 @@ const SHELL = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c ([\s\S]+)$/;
 
 /** The command as the model wrote it: codex runs it as `/bin/bash -lc '…'`. */
 export const shownCommand = (command: string): string => {
-  const script = SHELL.exec(command)?.[1] ?? command;
-  const quoted = /^'([\s\S]*)'$/.exec(script)?.[1] ?? null;
-  if (quoted !== null) return visible(quoted.replaceAll(String.raw`'\''`, "'"));
-  const double = /^"([\s\S]*)"$/.exec(script)?.[1] ?? null;
-  return visible(double === null ? script : double.replaceAll(/\\(["\\$`])/g, '$1'));
+  const script = SHELL.exec(command)?.[1];
+  return visible(script === undefined ? command : (oneWord(script) ?? script));
+};
+
+/** In a shell, one word may consist of parts with different quotes: `'a "'"b"`. */
+const PARTS = /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)/y;
+
+/** The word that a text is for a shell; null: it is not exactly one. */
+const oneWord = (text: string): string | null => {
+  let word = '';
+  let at = 0;
+  while (at < text.length) {
+    PARTS.lastIndex = at;
+    const match = PARTS.exec(text);
+    if (match === null) return null;
+    const [whole, single, double, escaped, plain] = match;
+    word += single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? plain ?? '';
+    at += whole.length;
+  }
+  return word;
 };
 
 /** `812 B`, `48 KB`, `4.1 MB`. */

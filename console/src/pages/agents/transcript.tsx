@@ -336,6 +336,9 @@ const WORDS: Readonly<Record<AgentTurn['status'], string>> = {
   cancelled: 'Cancelled',
 };
 
+/** The API counts whole seconds. */
+const tookText = (seconds: number): string => (seconds < 1 ? 'about a second' : duration(seconds * 1000));
+
 interface TurnEndProps {
   readonly id: string;
   readonly turn: AgentTurn;
@@ -347,8 +350,7 @@ interface TurnEndProps {
 const TurnEnd = ({ id, turn, status, isSilent: isThinking }: TurnEndProps) => {
   const { error, usage, started_at: startedAt, completed_at: completedAt } = turn;
   const isOver = completedAt !== null || ['cancelled', 'completed', 'failed'].includes(status);
-  const took =
-    startedAt !== null && completedAt !== null ? duration(Math.max(0, completedAt - startedAt) * 1000) : null;
+  const took = startedAt === null || completedAt === null ? null : tookText(completedAt - startedAt);
   return (
     <footer class={`turn-end turn-${status}`}>
       {error === null ? null : <ErrorNote error={new Error(`${error.message} (${error.code})`)} />}

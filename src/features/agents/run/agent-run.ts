@@ -558,6 +558,7 @@ export class CodexRun implements AgentRun, GatewayRun {
     this.#isOver = true;
     this.#ended = this.#cleanUp(end).catch((error: unknown) => {
       this.#parts.onBug(error);
+      this.#parts.onEnd();
       this.events.fail(error);
     });
   }
