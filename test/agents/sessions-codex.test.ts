@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { sentBody, sentItems } from '../conformance/responses-sent.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
-import { openProxy } from '../support/open-proxy.ts';
+import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 
@@ -19,9 +19,20 @@ import { until } from '../support/until.ts';
 const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'sessions-codex-')));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const files = mcpFiles();
+const fresh = freshProxies();
 const proxy = await openProxy(hello, {
-  PROXY_MCP_CONFIG: mcpFiles().write({ demo: { workspace: folder } }),
+  PROXY_MCP_CONFIG: files.write({ demo: { workspace: folder } }),
 });
+
+/** Of all processes. */
+const commandLines = async (): Promise<string> => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return lines.map((line) => line.replaceAll('\0', ' ')).join('\n');
+};
 const { sessions } = proxy.openai.beta.agents;
 
 type Event = OpenAI.Beta.AgentSessionEvent;
@@ -243,6 +254,28 @@ describe('a session of codex', () => {
       status: 'failed',
       output: '',
     });
+  });
+
+  it('ends its turn and its commands when the server stops', async () => {
+    const own = await fresh(inTurn(says([command('touch stopping; exec sleep 611', 'call_d')], { usage })), {
+      PROXY_MCP_CONFIG: files.write({ demo: { workspace: folder } }),
+    });
+    const { id } = await own.openai.beta.agents.sessions.create({
+      environment: { type: 'self_hosted', workspace_directory: 'demo' },
+      agent: { model: 'gpt-5.5' },
+      input: 'Sleep',
+    });
+    const events = (await own.get(`/v1/agents/sessions/${id}/events`)).text();
+    await until(() => existsSync(path.join(folder, 'stopping')));
+    await own.close();
+    const types = (await events).match(/^event: .*$/gm) ?? [];
+    expect(types.slice(-3)).toEqual([
+      'event: agent.session.turn.item.done',
+      'event: agent.session.turn.failed',
+      'event: agent.session.idle',
+    ]);
+    expect(await events).toContain('The server stopped while this turn was running.');
+    expect(await commandLines()).not.toContain('sleep 611');
   });
 
   it('has no tools of codex without a workspace', async () => {
