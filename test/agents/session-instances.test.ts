@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { startAgentServer, type AgentServer, type AgentServerOptions } from '../support/agent-server.ts';
+import { sharedPostgres } from '../support/postgres.ts';
 import { followSession, postInput, typesOf, userMessage } from '../support/session-events.ts';
 
 /** Sessions outlive connections and servers. */
@@ -312,15 +313,20 @@ describe('a workspace that is not configured any more', () => {
   });
 });
 
-describe('another instance', () => {
+describe.each(['sqlite', 'postgres'] as const)('another instance with %s', (kind) => {
+  const envOf = async (): Promise<Record<string, string>> =>
+    kind === 'sqlite' ? {} : { PROXY_DATABASE_URL: await (await sharedPostgres()).createDatabase() };
+
   it('serves the same session: input, events, results, cancellation', async () => {
+    const env = await envOf();
     const one = await start({
+      env,
       script: ({ request }) =>
         request.items.some(({ kind }) => kind === 'tool-output')
           ? [{ steer: true }, { command: 'sleep', callId: 'c', until: NEVER }]
           : [{ call: 'get_weather', callId: 'w', given: {} }],
     });
-    const two = await start({ nextTo: one, limits: {}, script: () => [{ say: 'never' }] });
+    const two = await start({ nextTo: one, env, script: () => [{ say: 'never' }] });
     two.agents.free = () => 0;
     const id = await create(one, {}, { tools: [WEATHER] });
     const events = followSession(two, id);
@@ -363,8 +369,9 @@ describe('another instance', () => {
       setTimeout(() => gate?.resolve(), 30);
       return [{ wait: gate!.promise.then(() => (running -= 1)) }, { say: 'ok' }];
     };
-    const one = await start({ script });
-    const two = await start({ nextTo: one, script });
+    const env = await envOf();
+    const one = await start({ script, env });
+    const two = await start({ nextTo: one, script, env });
     const ids = await Promise.all(
       gates.map((_, index) => create(index % 2 === 0 ? one : two, { input: 'a' })),
     );
@@ -373,8 +380,10 @@ describe('another instance', () => {
     expect(most).toBe(1);
     expect(begun).toBe(6);
   });
+});
 
-  it('ends the turns of one that has died', async () => {
+describe('a server that is gone', () => {
+  it('leaves turns that others end', async () => {
     const one = await start({
       leaseEveryMs: 50,
       script: () => [{ command: 'sleep', callId: 'c', until: NEVER }],
@@ -408,7 +417,7 @@ describe('another instance', () => {
     whole.stop();
   });
 
-  it('goes on with a turn that waited for its client', async () => {
+  it('leaves turns that wait for their client', async () => {
     const one = await start({ script: () => [{ call: 'get_weather', callId: 'w', given: {} }] });
     const id = await create(one, { input: 'a' }, { tools: [WEATHER] });
     await expect.poll(async () => (await sessionOf(one, id)).status).toBe('requires_action');
