@@ -39,49 +39,66 @@ interface Call {
 }
 
 /** The routes of the Agents API. */
-export const sessionRoutes = (deps: SessionRoutesDeps) => {
-  const { sessions, agents } = deps;
-  const read = ({ http, exchange }: Call, options = {}) => readHeldBody(http, exchange, deps.bodies, options);
-  const maybe = (call: Call) => read(call, { ifEmpty: {} });
-  const known = ({ caller, id }: Call) => sessions.retrieve(caller, id);
-  const json = (call: Call, value: unknown, ignored: readonly string[] = []) =>
-    jsonResponse(value, ignoredHeader(ignored), call.exchange.signal);
-  const page = (call: Call, value: unknown, filters: readonly string[] = []) =>
-    json(call, value, unreadQuery(call.query, ['limit', 'order', 'after', ...filters]));
-  const emptyList = handle(async (call) => {
-    await known(call);
-    return page(
-      call,
-      listPage<{ id: string }, { id: string }>([], askedPage(call.query), (one) => one),
+export const sessionRoutes = (deps: SessionRoutesDeps) => ({
+  ...sessionItself(deps),
+  ...partsOfSession(deps),
+  ...environmentRoutes(deps),
+  ...savedAgentRoutes(deps),
+  ...refusals(
+    OWN_ENVIRONMENTS,
+    () => 'This endpoint is not supported: workspaces are named by the operator of this server.',
+  ),
+  ...refusals(AUTOMATIONS, () => 'This endpoint is not supported: this server has no automations.'),
+  ...refusals(VAULTS, () => 'This endpoint is not supported: this server has no vaults.'),
+});
+
+const readBody = ({ http, exchange }: Call, { bodies }: SessionRoutesDeps, options = {}): Promise<unknown> =>
+  readHeldBody(http, exchange, bodies, options);
+
+const json = ({ exchange }: Call, value: unknown, ignored: readonly string[] = []): Promise<Response> =>
+  jsonResponse(value, ignoredHeader(ignored), exchange.signal);
+
+/** A part of a list. `filters`: parameters that it reads besides those of every list. */
+const page = (call: Call, value: unknown, filters: readonly string[] = []): Promise<Response> =>
+  json(call, value, unreadQuery(call.query, ['limit', 'order', 'after', ...filters]));
+
+const savedAgentRoutes = (deps: SessionRoutesDeps) => ({
+  'POST /v1/agents': handle(async (call) => {
+    const { agent, ignored } = await deps.agents.create(call.caller, await readBody(call, deps));
+    return json(call, agent, ignored);
+  }),
+  'GET /v1/agents': handle(async (call) => page(call, await deps.agents.list(call.caller, call.query))),
+  'GET /v1/agents/:id': handle(async (call) => json(call, await deps.agents.retrieve(call.caller, call.id))),
+  'POST /v1/agents/:id': handle(async (call) => {
+    const { agent, ignored } = await deps.agents.update(
+      call.caller,
+      call.id,
+      await readBody(call, deps, { ifEmpty: {} }),
     );
-  });
-  const without = (kind: 'unknown_subagent' | 'unknown_artifact') =>
-    handle(async (call) => {
-      await known(call);
-      throw agentError(kind);
-    });
+    return json(call, agent, ignored);
+  }),
+  'DELETE /v1/agents/:id': handle(async (call) => {
+    await deps.agents.delete(call.caller, call.id);
+    return Response.json({ id: call.id, object: 'agent.deleted', deleted: true });
+  }),
+});
+
+const sessionItself = (deps: SessionRoutesDeps) => {
+  const { sessions } = deps;
   return {
-    'POST /v1/agents': handle(async (call) => {
-      const { agent, ignored } = await agents.create(call.caller, await read(call));
-      return json(call, agent, ignored);
-    }),
-    'GET /v1/agents': handle(async (call) => page(call, await agents.list(call.caller, call.query))),
-    'GET /v1/agents/:id': handle(async (call) => json(call, await agents.retrieve(call.caller, call.id))),
-    'POST /v1/agents/:id': handle(async (call) => {
-      const { agent, ignored } = await agents.update(call.caller, call.id, await maybe(call));
-      return json(call, agent, ignored);
-    }),
-    'DELETE /v1/agents/:id': handle(async (call) => {
-      await agents.delete(call.caller, call.id);
-      return Response.json({ id: call.id, object: 'agent.deleted', deleted: true });
-    }),
-    'POST /v1/agents/sessions': handle(async (call) => createSession(call, await read(call), deps)),
+    'POST /v1/agents/sessions': handle(async (call) => createSession(call, await readBody(call, deps), deps)),
     'GET /v1/agents/sessions': handle(async (call) =>
       page(call, await sessions.list(call.caller, call.query), ['agent_id', 'metadata']),
     ),
-    'GET /v1/agents/sessions/:id': handle(async (call) => json(call, await known(call))),
+    'GET /v1/agents/sessions/:id': handle(async (call) =>
+      json(call, await sessions.retrieve(call.caller, call.id)),
+    ),
     'POST /v1/agents/sessions/:id': handle(async (call) => {
-      const { session, ignored } = await sessions.update(call.caller, call.id, await maybe(call));
+      const { session, ignored } = await sessions.update(
+        call.caller,
+        call.id,
+        await readBody(call, deps, { ifEmpty: {} }),
+      );
       return json(call, session, ignored);
     }),
     'DELETE /v1/agents/sessions/:id': handle(async (call) => {
@@ -90,7 +107,7 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     }),
     'POST /v1/agents/sessions/:id/events': handle(async (call) => {
       const key = call.http.headers.get('idempotency-key');
-      const body = await read(call);
+      const body = await readBody(call, deps);
       await sessions.input(call.caller, call.id, body, key === null ? {} : { idempotencyKey: key });
       return new Response(null, { status: 202 });
     }),
@@ -99,6 +116,23 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
       const events = await sessions.follow(call.caller, call.id, { after: after === '' ? null : after });
       return streamOf(call, events, deps);
     }),
+  };
+};
+
+const partsOfSession = ({ sessions }: SessionRoutesDeps) => {
+  const emptyList = handle(async (call) => {
+    await sessions.retrieve(call.caller, call.id);
+    return page(
+      call,
+      listPage<Listed, Listed>([], askedPage(call.query), (one) => one),
+    );
+  });
+  const without = (kind: 'unknown_subagent' | 'unknown_artifact') =>
+    handle(async (call) => {
+      await sessions.retrieve(call.caller, call.id);
+      throw agentError(kind);
+    });
+  return {
     'GET /v1/agents/sessions/:id/items': handle(async (call) =>
       page(call, await sessions.items(call.caller, call.id, null, call.query)),
     ),
@@ -117,20 +151,21 @@ export const sessionRoutes = (deps: SessionRoutesDeps) => {
     'GET /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'DELETE /v1/agents/sessions/:id/artifacts/*': without('unknown_artifact'),
     'GET /v1/agents/sessions/:id/traces': emptyList,
-    'GET /v1/agents/environments': handle(async (call) => page(call, await environments(call, deps))),
-    'GET /v1/agents/environments/:id': handle(async (call) => {
-      const found = deps.access.usableBy(call.caller.keyId).find(({ label }) => `env_${label}` === call.id);
-      if (found === undefined) throw unknownEnvironment(call.id);
-      return json(call, await environment(found, deps));
-    }),
-    ...refusals(
-      OWN_ENVIRONMENTS,
-      () => 'This endpoint is not supported: workspaces are named by the operator of this server.',
-    ),
-    ...refusals(AUTOMATIONS, () => 'This endpoint is not supported: this server has no automations.'),
-    ...refusals(VAULTS, () => 'This endpoint is not supported: this server has no vaults.'),
   };
 };
+
+interface Listed {
+  readonly id: string;
+}
+
+const environmentRoutes = (deps: SessionRoutesDeps) => ({
+  'GET /v1/agents/environments': handle(async (call) => page(call, await environments(call, deps))),
+  'GET /v1/agents/environments/:id': handle(async (call) => {
+    const found = deps.access.usableBy(call.caller.keyId).find(({ label }) => `env_${label}` === call.id);
+    if (found === undefined) throw unknownEnvironment(call.id);
+    return json(call, await environment(found, deps));
+  }),
+});
 
 const OWN_ENVIRONMENTS = [
   'POST /v1/agents/environments',
