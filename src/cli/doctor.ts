@@ -26,6 +26,7 @@ import {
   tinyTurn,
   type Answer,
 } from './doctor/turns.ts';
+import { openWorkspaceTrials } from './doctor/workspaces.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { loadSettings } from './explain.ts';
 import { STORE_SCHEMA, describeStore, storeFile, openConfiguredStore } from '../compose/open-store.ts';
@@ -87,12 +88,34 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
       ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
       : reachCheck({ url, ...reaching }),
   );
+  if (config.workspaces.length > 0) await tryWorkspaces(report, config, environment);
   const second = valuesOf(FORWARDING_TABLES.settings, config);
   for (const [name, baseUrl, apiKey] of [
     ['embeddings', second.embeddingsUrl, second.embeddingsKey],
     ['transcriptions', second.transcriptionsUrl, second.transcriptionsKey],
   ] as const) {
     if (baseUrl !== null) await report.ask(providerCheck({ name, baseUrl, apiKey }, reaching));
+  }
+};
+
+/** Codex's tools need a sandbox, which not every machine allows. */
+const tryWorkspaces = async (
+  report: Report,
+  config: Config,
+  environment: CommandContext['environment'],
+): Promise<void> => {
+  const opening = openWorkspaceTrials(config, environment);
+  const opened = await opening.catch((error: unknown) => error);
+  if (opened instanceof Error) {
+    const run = () => problem(`the sandboxes cannot be tried: ${opened.message}`, 'see the lines above');
+    await report.ask({ name: 'workspace', limitMs: 1_000, run });
+    return;
+  }
+  const trials = await opening;
+  try {
+    for (const check of trials.checks) await report.ask(check);
+  } finally {
+    await trials.close();
   }
 };
 

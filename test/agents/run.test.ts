@@ -85,7 +85,9 @@ describe('a run', () => {
     ]);
     const heard = second?.items.at(-1);
     const output = heard?.kind === 'tool-output' ? heard.output : null;
-    expect(output).toMatch(/^Chunk ID: \w+\nWall time: .*\nProcess exited with code 7\n.*\nOutput:\nhéllo\n$/);
+    expect(output).toMatch(
+      /^Chunk ID: \w+\nWall time: .*\nProcess exited with code 7\n.*\nOutput:\nhéllo\n$/,
+    );
     expect(itemsOf(events)).toEqual([
       expect.objectContaining({ kind: 'message', parts: [{ kind: 'text', text: 'Look.' }] }),
       {
@@ -158,13 +160,18 @@ describe('a run', () => {
         patches('p1', patch),
         { call: functionCall('u1', 'update_plan', { plan: [{ step: 'a', status: 'pending' }] }) },
       ],
-      [runs('a', 'touch one; while [ ! -e two ]; do sleep 0.05; done; echo a'), runs('b', 'touch two; echo b')],
+      [
+        runs('a', 'touch one; while [ ! -e two ]; do sleep 0.05; done; echo a'),
+        runs('b', 'touch two; echo b'),
+      ],
       [patches('p2', '*** Begin Patch\n*** Add File: ../out.txt\n+x\n*** End Patch\n')],
     );
     const { ended } = await scene.start();
     const events = await ended;
     expect(await fileIn('é.txt')).toBe('a "b"\n');
-    const written = itemsOf(events).flatMap((item) => (item.kind === 'hosted-call' ? [item.raw['arguments']] : []));
+    const written = itemsOf(events).flatMap((item) =>
+      item.kind === 'hosted-call' ? [item.raw['arguments']] : [],
+    );
     expect(written[0]).toBe(JSON.stringify({ patch }));
     const deltas = events.flatMap((event) =>
       event.type === 'item-delta' && event.itemId === 'mcp_p1' ? [event.delta] : [],
@@ -268,7 +275,9 @@ describe('approvals', () => {
           type: 'mcp_approval_request',
           server_label: 'shop',
           name: 'apply_patch',
-          arguments: JSON.stringify({ patch: '*** Begin Patch\n*** Add File: asked.txt\n+x\n*** End Patch\n' }),
+          arguments: JSON.stringify({
+            patch: '*** Begin Patch\n*** Add File: asked.txt\n+x\n*** End Patch\n',
+          }),
         },
       },
     ]);
@@ -421,7 +430,10 @@ describe('the end of a run', () => {
 
 describe('a message of the user', () => {
   it('reaches the model with its next request, while a command runs', async () => {
-    scene.engine.play([runs('c1', 'touch waits; until [ -e steered ]; do sleep 0.05; done')], [{ say: 'ok' }]);
+    scene.engine.play(
+      [runs('c1', 'touch waits; until [ -e steered ]; do sleep 0.05; done')],
+      [{ say: 'ok' }],
+    );
     const { run, ended, events } = await scene.start();
     await until(() => hasFile('waits'));
     expect(await run.steer(user('Hurry.'))).toBe(true);

@@ -131,14 +131,14 @@ describe('the sandbox of a workspace', () => {
     ]);
     expect({
       file: await read(outside),
-      beside: (await readdir(path.join(scene.root, 'srv'))).toSorted(),
+      next: (await readdir(path.join(scene.root, 'srv'))).toSorted(),
       other: await readdir(other),
       hooks: (await readdir(inside('.git/hooks'))).includes('pre-commit'),
       system: [await read('/etc/bad'), await read('/usr/bad')],
       patches: ['patch', 'patchLink', 'patchOver'].filter((id) => /Success/.test(heard[id] ?? '')),
     }).toEqual({
       file: 'outside',
-      beside: ['other', 'outside.txt', 'shop'],
+      next: ['other', 'outside.txt', 'shop'],
       other: ['secret.txt'],
       hooks: false,
       system: [null, null],
@@ -290,6 +290,36 @@ describe('the end of a run', () => {
       expect(outputOf((await runCommands(scene, { next: 'echo hi' }))['next'])).toBe('hi');
     },
   );
+});
+
+describe('the network of a workspace', () => {
+  afterEach(() => scene.close());
+  const connect = () =>
+    runCommands(scene, {
+      socket: `timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/${scene.model.port}'; echo $?`,
+    });
+
+  it('is everything if it is `all`, also this machine', async () => {
+    scene = await openAgentScene({ workspace: () => ({ network: 'all' }) });
+    expect(outputOf((await connect())['socket'])).toBe('0');
+  });
+
+  it('is the named hosts, and never this machine, not even by name', async () => {
+    scene = await openAgentScene({
+      workspace: () => ({ network: ['127.0.0.1', 'localhost', '*.example.com'] }),
+    });
+    const { port } = scene.model;
+    const heard = await runCommands(scene, {
+      ...{ direct: `curl -sS -m 5 --noproxy '*' http://127.0.0.1:${port}/; echo $?` },
+      ...{ proxied: `curl -sS -m 5 http://127.0.0.1:${port}/; echo $?` },
+      ...{ named: `curl -sS -m 5 http://localhost:${port}/; echo $?` },
+      ...{ other: 'curl -sS -m 5 http://other.example.org/; echo $?' },
+    });
+    expect(outputOf((await connect())['socket'])).toMatch(/[1-9]\d*$/);
+    expect(outputOf(heard['direct'])).toMatch(/[1-9]\d*$/);
+    expect(scene.model.strangers).toEqual([]);
+    expect(heard['other']).toMatch(/block/i);
+  });
 });
 
 describe('workers of agents', () => {

@@ -70,7 +70,7 @@ describe('a command in a workspace', () => {
       expect.stringMatching(/blocked/i),
       expect.stringMatching(/^[1-9]\d*$/),
     ]);
-    expect(scene.model.requests).toEqual([]);
+    expect(scene.model.strangers).toEqual([]);
   });
 
   it('has a limit of output and of time', async () => {

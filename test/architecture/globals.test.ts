@@ -90,6 +90,9 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/relay/transport/websocket/dial.ts: randomBytes': 'the key of an upgrade, which is only returned',
   'src/codex/relay/transport/websocket/wire.ts: randomBytes':
     'the masks of frames, which must not be predictable',
+  'src/features/agents/run/clean-up.ts: performance':
+    'limits how long the end of a run may take, however a clock jumps',
+  'src/features/agents/run/commands.ts: randomBytes': 'marks: commands must not guess those of others',
   'src/features/captures/capture.ts: performance': 'hands in the clock of a capture',
   'src/features/captures/capture.ts: new Date()': 'hands in the start of a capture',
   'src/cli/doctor.ts: new Date()': 'hands in the date',

@@ -27,11 +27,14 @@ type Answer = readonly JsonObject[];
 /** A model that answers with items of a script, in the place of the gateway. */
 export class AgentModel {
   readonly requests: AgentModelRequest[] = [];
+  /** What was asked by others than codex, as methods and paths. */
+  readonly strangers: string[] = [];
   readonly #server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       if (incoming.method !== 'POST') {
+        this.strangers.push(`${incoming.method ?? ''} ${incoming.url ?? ''}`);
         outgoing.writeHead(404).end();
         return;
       }

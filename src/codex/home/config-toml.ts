@@ -33,7 +33,7 @@ export interface SandboxProfile {
   readonly network: {
     readonly enabled: boolean;
     /** Absent: all hosts. */
-    readonly domains?: Readonly<Record<string, 'allow'>>;
+    readonly domains?: Readonly<Record<string, 'allow' | 'deny'>>;
   };
 }
 

@@ -63,7 +63,10 @@ it('reports an app-server that does not answer', async () => {
   expect(await endThread(appServer, THREAD)).toBe(false);
 });
 
-it.skipIf(process.platform !== 'linux')('kills processes that name the folder, and no others', async () => {
+const NEEDS_LINUX = { meta: { needs: 'processes in /proc: Linux' } };
+const isLinux = process.platform === 'linux';
+
+it.skipIf(!isLinux)('kills processes that name the folder, and no others', NEEDS_LINUX, async () => {
   const since = await processTime();
   const start = (name: string, where: 'argument' | 'variable') =>
     spawn('sh', ['-c', 'sleep 300; :', ...(where === 'argument' ? [name] : [])], {

@@ -13,7 +13,7 @@ import { systemAmbient } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { Logger } from '../../../observe/log.ts';
 import { VERSION } from '../../../version.ts';
-import { emptyProfile, sandboxProfile, type RunSandbox, type SandboxLayout } from './profile.ts';
+import { commandProfile, emptyProfile, type RunSandbox, type SandboxLayout } from './profile.ts';
 
 export interface AgentPoolOptions {
   readonly homes: CodexHomes;
@@ -125,7 +125,7 @@ export class AgentPool {
       for (const access of ['read', 'write'] as const) {
         const allowed = workspace.access === 'read' ? 'read' : access;
         const sandbox = this.#sandboxOf(folder, workspace);
-        profiles[profileName(workspace, access)] = sandboxProfile(workspace, allowed, sandbox);
+        profiles[profileName(workspace, access)] = commandProfile(workspace, allowed, sandbox);
       }
     }
     return { profiles, standard: EMPTY_PROFILE };

@@ -81,6 +81,18 @@ describe('the sandbox of a workspace', () => {
     ['none', { enabled: false }],
     ['all', { enabled: true }],
     [[], { enabled: false }],
+    [
+      ['localhost', '127.0.0.1', 'a.localhost', 'local.example.com'],
+      {
+        enabled: true,
+        domains: {
+          localhost: 'deny',
+          '127.0.0.1': 'deny',
+          'a.localhost': 'deny',
+          'local.example.com': 'allow',
+        },
+      },
+    ],
   ])('has the network %j', (network, expected) => {
     expect(sandboxProfile({ ...shop, network }, 'write', sandbox).network).toEqual(expected);
   });

@@ -57,6 +57,19 @@ export const sandboxProfile = (
   };
 };
 
+/**
+ * The sandbox of commands without a thread. They have the settings of the app-server, and so its proxy: with the network
+ * `all` they reach what programs reach through a proxy, and not this machine.
+ */
+export const commandProfile = (
+  workspace: Workspace,
+  access: Workspace['access'],
+  sandbox: RunSandbox,
+): SandboxProfile => ({
+  ...sandboxProfile(workspace, access, sandbox),
+  network: networkOf(workspace.network === 'all' ? ['*'] : workspace.network),
+});
+
 /** What `:minimal` shows. */
 export const SYSTEM_FOLDERS = [
   '/bin',
@@ -102,8 +115,12 @@ const networkOf = (hosts: Workspace['network']): SandboxProfile['network'] => {
   if (hosts === 'all') return { enabled: true };
   // Without any host codex would open the whole network.
   if (hosts === 'none' || hosts.length === 0) return { enabled: false };
-  return { enabled: true, domains: Object.fromEntries(hosts.map((host) => [host, 'allow'])) };
+  return { enabled: true, domains: Object.fromEntries(hosts.map((host) => [host, domainRule(host)])) };
 };
+
+/** codex lets commands reach this machine if it is among the names. Here it never is. */
+const domainRule = (host: string): 'allow' | 'deny' =>
+  /^(?:(?:.*\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?)\.?$/.test(host) ? 'deny' : 'allow';
 
 /** For threads without a workspace, whose tools are off as well. */
 export const emptyProfile = (layout: SandboxLayout): SandboxProfile => ({
@@ -164,6 +181,8 @@ export const workspaceThread = (
       inherit: 'core',
       set: commandVariables(workspace, sandbox),
     },
+    // The proxy, through which named hosts are reached, would let no host pass.
+    ...(workspace.network === 'all' ? { features: { network_proxy: false } } : {}),
   },
 });
 
@@ -175,7 +194,7 @@ const COMMON = {
 } as const;
 
 /**
- * Members of `thread/start` for a run without a workspace. codex offers `apply_patch` all the same, as it is a property of
+ * Members of `thread/start` for a run without a workspace. codex still offers `apply_patch`, as it is a property of
  * the model; it changes nothing, and the gateway does not pass it on.
  */
 export const threadWithoutWorkspace = (runFolder: string): Partial<ParamsOf<'thread/start'>> => ({

@@ -359,7 +359,7 @@ const layoutOf = async ({
   };
 };
 
-/** The folder of a file, because other secrets lie beside it; the file if programs lie there too. */
+/** The folder of a file, because other secrets lie next to it; the file if programs lie there too. */
 const withItsFolder = async (file: string, binary: string): Promise<string> => {
   const folder = path.dirname(file);
   const isFile = await stat(file).then(

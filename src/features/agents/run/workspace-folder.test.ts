@@ -65,7 +65,7 @@ describe('placeholders of codex', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('are told from what was there, and from what has content', async () => {
+  it('are not confused with what was there, or has content', async () => {
     await mkdir(at('.codex'));
     await writeFile(at('.env'), '');
     const remove = await new Placeholders().enter(folder, ['.env', 'a/b', 'made']);
