@@ -12,11 +12,11 @@ export const openAgents = async (
   core: Core,
   { offers, settings, metrics }: Own<typeof AGENT_TABLES>,
 ): Promise<OpenFeature<typeof AGENT_TABLES>> => {
-  const { ambient, mcpServers, store, storeTtlMs, waits, workspaces } = core;
+  const { ambient, mcpServers, secretPaths, store, storeTtlMs, waits, workspaces } = core;
   const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
   const agents = await openRuns(core, {
     size: settings.agentCount,
-    secretPaths: [],
+    secretPaths,
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
   });
