@@ -221,6 +221,31 @@ describe('connectAppServer', () => {
     expect(reports).toEqual([{ unknown: 'turn/reconsidered' }, { malformed: 'not an object' }]);
   });
 
+  it('asks who answers for a thread about its requests, and declines the others', async () => {
+    const { appServer, received, reports, say } = await connect();
+    const asked: unknown[] = [];
+    const method = 'item/commandExecution/requestApproval';
+    const ask = (id: string, threadId: string, what = 'x') => ({ id, method, params: { threadId, what } });
+    const stop = appServer.watchThread(
+      'a',
+      () => {},
+      (...request) => {
+        asked.push(request);
+        const [, params] = request;
+        const { what } = params as { readonly what: string };
+        if (what === 'bug') throw new Error('bug');
+        return what === 'yes' ? { decision: 'accept' } : null;
+      },
+    );
+    appServer.watchThread('b', () => {});
+    await say(ask('1', 'a', 'yes'), ask('2', 'a', 'no'), ask('3', 'b', 'yes'), ask('4', 'a', 'bug'));
+    stop();
+    await say(ask('5', 'a', 'yes'));
+    const decisions = received.flatMap((message) => ('result' in message ? [message.result] : []));
+    expect(decisions).toEqual(['accept', ...Array<string>(4).fill('decline')].map((decision) => ({ decision })));
+    expect([asked.length, reports]).toEqual([3, [{ threw: new Error('bug') }]]);
+  });
+
   it('isolates the other listeners from an error of one', async () => {
     const { appServer, reports, say } = await connect();
     const signals: unknown[] = [];

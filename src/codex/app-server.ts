@@ -33,7 +33,7 @@ export interface AppServer {
 
 type ThreadListener = (signal: ThreadSignal) => void;
 
-/** The result for a request of the app-server that is no call of a tool; null: it is declined. */
+/** The result for a request of the app-server other than a call of a tool; null: it is declined. */
 export type AnswerRequest = (method: string, params: unknown) => JsonObject | null;
 
 export type ThreadSignal =

@@ -22,6 +22,10 @@ import {
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 import { until } from '../support/until.ts';
 
+/** An image of one pixel. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 let scene: RunsScene;
 beforeAll(async () => {
   scene = await openRunsScene({ runs: 2 });
@@ -235,6 +239,43 @@ describe('a run', () => {
     expect(String(outputsOf(events)['c1']).length).toBeLessThan(100_000);
   });
 
+  it('writes to a program that runs, and ends it with the run', async () => {
+    scene.engine.play(
+      [runs('c1', 'cat; echo over # program', { tty: true, yield_time_ms: 500 })],
+      [
+        {
+          call({ items }) {
+            const last = items.at(-1);
+            const heard = last?.kind === 'tool-output' ? String(last.output) : '';
+            const session = Number(/session ID (\d+)/.exec(heard)?.[1]);
+            return functionCall('w1', 'write_stdin', { session_id: session, chars: 'hällo\n' });
+          },
+        },
+      ],
+    );
+    const { ended } = await scene.start();
+    const outputs = outputsOf(await ended);
+    expect(outputs).toEqual({
+      c1: expect.stringMatching(/Process running with session ID \d+/),
+      w1: expect.stringContaining('hällo'),
+    });
+    expect(await processesWith('# program')).toEqual([]);
+  });
+
+  it('shows images to the model, and what it was shown to the client', async () => {
+    await writeFile(path.join(scene.workspace.path, 'dot.png'), Buffer.from(DOT, 'base64'));
+    scene.engine.play([
+      { call: functionCall('v1', 'view_image', { path: path.join(scene.workspace.path, 'dot.png') }) },
+    ]);
+    const { ended } = await scene.start();
+    const shown: unknown = JSON.parse(String(outputsOf(await ended)['v1']));
+    const heard = scene.engine.requests[1]?.items.at(-1);
+    expect(heard).toMatchObject({ kind: 'tool-output', output: [{ kind: 'image' }] });
+    expect(shown).toEqual([
+      expect.objectContaining({ type: 'input_image', image_url: expect.stringMatching(/^data:image\/png/) }),
+    ]);
+  });
+
   it('ends with calls of the client when the other calls have ended', async () => {
     scene.engine.play([
       { call: functionCall('f1', 'weather', { city: 'Bern' }) },
@@ -286,6 +327,20 @@ describe('approvals', () => {
       false,
       1,
     ]);
+  });
+
+  it('may be needed for one of two calls: the other runs to its end', async () => {
+    scene.engine.play([
+      runs('c1', 'echo x > unasked'),
+      patches('p1', '*** Begin Patch\n*** Add File: beside.txt\n+x\n*** End Patch\n'),
+    ]);
+    const { ended } = await scene.start({
+      needsApproval: (tool) => tool === 'exec_command',
+      approved: [{ requestId: 'mcpr_c0', call: functionCall('c0', 'exec_command', { cmd: 'echo 0' }) }],
+    });
+    const events = await ended;
+    expect(itemsOf(events).map(({ id }) => id)).toEqual(['mcp_c0', 'mcp_p1', 'mcpr_c1']);
+    expect([await hasFile('unasked'), await fileIn('beside.txt')]).toEqual([false, 'x\n']);
   });
 
   it('that were given run first, without the model', async () => {
@@ -395,6 +450,30 @@ describe('the end of a run', () => {
     expect(scene.engine.requests).toHaveLength(1);
   });
 
+  it('comes when its reader leaves', async () => {
+    scene.engine.play([runs('c1', 'touch read; sleep 600 # unread', { yield_time_ms: 30_000 })]);
+    const run = await scene.runs.start(
+      {
+        workspace: scene.workspace,
+        access: 'write',
+        request: turnRequest(),
+        context: turnContext(),
+        engine: scene.engine,
+        tools: null,
+        needsApproval: () => false,
+        approved: [],
+        maxCalls: null,
+      },
+      new AbortController().signal,
+    );
+    for await (const event of run.events) {
+      if (event.type !== 'tool-progress') continue;
+      await until(() => hasFile('read'));
+      break;
+    }
+    expect([await processesWith('# unread'), scene.runs.free(scene.workspace)]).toEqual([[], 2]);
+  });
+
   it('may come at any moment of the start', async () => {
     for (const ms of [0, 20, 60, 120, 200, 300]) {
       const stop = new AbortController();
@@ -466,7 +545,10 @@ describe('a message of the user', () => {
 
   it('does not interrupt a command that the same answer has begun', async () => {
     scene.engine.play(
-      [runs('c1', 'touch goes; until [ -e gone ]; do sleep 0.05; done; echo hi'), { wait: new Promise(() => {}) }],
+      [
+        runs('c1', 'touch goes; until [ -e gone ]; do sleep 0.05; done; echo hi'),
+        { wait: new Promise(() => {}) },
+      ],
       [{ say: 'ok' }],
     );
     const { run, ended, events } = await scene.start();

@@ -5,7 +5,7 @@ import type { Item, Produced, ToolCall } from '../../src/canonical/request/item.
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import type { Workspace } from '../../src/canonical/mcp/workspace.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { createAgentRuns } from '../../src/features/agents/run/agent-run.ts';
+import { createAgentRuns } from '../../src/features/agents/run/agent-runs.ts';
 import { openAgentGateway } from '../../src/features/agents/run/gateway.ts';
 import {
   isTurnEvent,
@@ -22,7 +22,7 @@ import { turnContext, turnRequest } from './turn-request.ts';
 /** What the model does in one answer. */
 export type ModelStep =
   | { readonly say: string }
-  | { readonly call: ToolCall }
+  | { readonly call: ToolCall | ((request: TurnRequest) => ToolCall) }
   | { readonly wait: Promise<unknown> }
   | { readonly end: Outcome }
   | { readonly throws: Error };
@@ -52,10 +52,14 @@ export class ScriptedEngine implements Engine {
     planOf((signal) => {
       budget.take();
       this.requests.push(request);
-      return this.#answer(this.#script.shift() ?? [{ say: 'done' }], signal);
+      return this.#answer(request, this.#script.shift() ?? [{ say: 'done' }], signal);
     });
 
-  async *#answer(steps: readonly ModelStep[], signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  async *#answer(
+    request: TurnRequest,
+    steps: readonly ModelStep[],
+    signal: AbortSignal,
+  ): AsyncGenerator<TurnEvent> {
     const aborted = Promise.withResolvers<never>();
     aborted.promise.catch(() => {});
     signal.addEventListener('abort', () => {
@@ -88,7 +92,7 @@ export class ScriptedEngine implements Engine {
         continue;
       }
       if (outcome.kind === 'completed') outcome = { kind: 'tool-calls' };
-      const { call } = step;
+      const call = typeof step.call === 'function' ? step.call(request) : step.call;
       const half = Math.ceil(call.input.length / 2);
       yield { type: 'item-started', item: { ...call, id, input: '' } };
       yield { type: 'item-delta', itemId: id, at: 'input', delta: call.input.slice(0, half) };
@@ -141,6 +145,8 @@ export const openRunsScene = async (workspace: Partial<Workspace> = {}): Promise
   const scene = await openAgentScene({
     workspace: () => workspace,
     options: { gatewayUrl: gateway.url },
+    // In the folder of temporary files codex makes no helpers, and without them no terminal.
+    environment: { TMPDIR: '/var/tmp' },
   });
   const agentRuns = createAgentRuns({
     workers: scene.workers,

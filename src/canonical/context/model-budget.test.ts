@@ -15,6 +15,15 @@ describe('ModelBudget', () => {
     expect(budget.used).toBe(2);
   });
 
+  it('has another limit in a run, whose retries count anew with each request', () => {
+    const budget = new ModelBudget(1);
+    budget.limitTo(2);
+    for (let nth = 0; nth < MAX_RETRIES; nth += 1) budget.retry('worker lost');
+    expect([budget.take(), budget.isLimitReached, budget.retry('worker lost')]).toEqual([true, false, false]);
+    budget.nextRequest();
+    expect([budget.retry('worker lost'), budget.take(), budget.take()]).toEqual([true, true, false]);
+  });
+
   it('reports the exceeded limit once, and names its setting', () => {
     let reports = 0;
     const budget = new ModelBudget(1, {

@@ -3,7 +3,6 @@ import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { Outcome, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../../canonical/events/usage.ts';
 import { failure, failureOf, GatewayError, gatewayError } from '../../../canonical/failure/failure.ts';
-import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { Message, Part, Produced, ToolCall } from '../../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
@@ -26,19 +25,10 @@ import { rpcFailure, tracedAppServer } from '../../../engine/attempt/app-server-
 import { FreshIds } from '../../../engine/steps/step.ts';
 import type { Ambient } from '../../../kit/ambient.ts';
 import { firstAborted, IdleTimer, unlessAborted } from '../../../kit/async/wait.ts';
-import { agentError } from '../failures.ts';
 import { isOffered, PLACEHOLDER_ID, RunConversation } from './conversation.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentGateway, GatewayRun } from './gateway.ts';
-import {
-  CODEX_TOOLS,
-  type AgentEvent,
-  type AgentRun,
-  type AgentRunRequest,
-  type AgentRuns,
-  type ApprovedToolCall,
-  type CodexTool,
-} from './port.ts';
+import type { AgentEvent, AgentRun, AgentRunRequest, ApprovedToolCall } from './port.ts';
 import { codexToolOf, NO_LABEL, RunCalls } from './tool-calls.ts';
 import type { AgentPlace, AgentWorkers } from './workers.ts';
 
@@ -55,85 +45,7 @@ export interface AgentRunsOptions {
 /** Limits of a run without a workspace. */
 const LIMITS = { maxSeconds: 1800, maxModelRequests: 200, callSeconds: 600 } as const;
 
-export const createAgentRuns = (options: AgentRunsOptions): AgentRuns => {
-  const rooms = new WorkspaceRooms();
-  return {
-    async start(request, signal) {
-      signal.throwIfAborted();
-      checkNames(request);
-      const leave = rooms.enter(request.workspace);
-      try {
-        const { workspace, access } = request;
-        const place = await options.workers.open({ workspace, access }, signal);
-        const run = new Run(request, place, signal, { ...options, onEnd: leave });
-        await run.begin();
-        return run;
-      } catch (error) {
-        // Idempotent: a run that has begun has left.
-        leave();
-        throw error;
-      }
-    },
-    free: (workspace) => rooms.free(workspace),
-    whenFree: (listener) => rooms.whenFree(listener),
-  };
-};
-
-/** codex runs calls of these names itself. */
-const checkNames = (request: AgentRunRequest): void => {
-  const taken = request.request.tools.find(
-    (tool) =>
-      (tool.kind === 'function' || tool.kind === 'custom') &&
-      isCodexName(tool.name) &&
-      isOffered(tool.name, request),
-  );
-  if (taken === undefined || !('name' in taken)) return;
-  throw gatewayError('invalid_value', {
-    param: 'tools',
-    message: `Invalid 'tools': the workspace has a tool '${taken.name}' of its own.`,
-  });
-};
-
-/** How many runs work in each workspace. */
-class WorkspaceRooms {
-  readonly #inside = new Map<string, number>();
-  readonly #listeners = new Set<() => void>();
-
-  free({ label, runs }: Workspace): number {
-    return Math.max(0, runs - (this.#inside.get(label) ?? 0));
-  }
-
-  /** Returns a function to call when the run has left. Throws if there is no room. */
-  enter(workspace: Workspace | null): () => void {
-    if (workspace === null) return () => {};
-    if (this.free(workspace) === 0) throw busy(workspace);
-    const { label } = workspace;
-    this.#inside.set(label, (this.#inside.get(label) ?? 0) + 1);
-    let isInside = true;
-    return () => {
-      if (!isInside) return;
-      isInside = false;
-      this.#inside.set(label, (this.#inside.get(label) ?? 1) - 1);
-      for (const listener of [...this.#listeners]) listener();
-    };
-  }
-
-  whenFree(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
-  }
-}
-
-const BUSY_SECONDS = 5;
-
-const busy = ({ label, runs }: Workspace): GatewayError =>
-  agentError('workspace_busy', {
-    message: `The workspace '${label}' is in use (at most ${runs === 1 ? 'one run' : `${runs} runs`} at the same time). Please try again later.`,
-    retryAfterSeconds: BUSY_SECONDS,
-  });
-
-interface RunParts extends AgentRunsOptions {
+export interface RunParts extends AgentRunsOptions {
   /** The run has ended, and nothing of it is left. */
   readonly onEnd: () => void;
 }
@@ -171,7 +83,7 @@ type CallKind =
   | 'drop';
 
 /** A run of codex: one thread with one turn, whose model requests are answered here. */
-class Run implements AgentRun, GatewayRun {
+export class CodexRun implements AgentRun, GatewayRun {
   readonly events: EventQueue;
   readonly #asked: AgentRunRequest;
   readonly #place: AgentPlace;
@@ -507,7 +419,7 @@ class Run implements AgentRun, GatewayRun {
     return 'run';
   }
 
-  /** Calls are told apart by their ids, in all answers of the run. */
+  /** Every call of the run has an id of its own. */
   #withFreshCall(item: Produced, answer: AnswerItems): Produced {
     if (item.kind !== 'tool-call') return item;
     const isFree = item.callId !== '' && !this.#callIds.has(item.callId);
@@ -560,8 +472,15 @@ class Run implements AgentRun, GatewayRun {
         this.#finish({ outcome: reported.kind === 'completed' ? (this.#outcome ?? reported) : reported });
         return;
       }
-      default:
-      // The model's answers are read before codex reads them.
+      case 'error':
+      case 'item/agentMessage/delta':
+      case 'item/reasoning/summaryPartAdded':
+      case 'item/reasoning/summaryTextDelta':
+      case 'item/reasoning/textDelta':
+      case 'rawResponse/completed':
+      case 'rawResponseItem/completed':
+      case 'thread/tokenUsage/updated':
+      // The answers of the model are read before codex reads them.
     }
   }
 
@@ -652,7 +571,7 @@ class AnswerItems {
   /** Of all items, so that those that are open can be ended. */
   readonly open = new Accumulator();
   readonly items: Produced[] = [];
-  /** By item id. Items that are no calls are for the client. */
+  /** By item id. Other items are for the client. */
   readonly kinds = new Map<string, CallKind>();
   readonly callIds = new Map<string, string>();
   waitsForClient = false;
@@ -663,7 +582,7 @@ class AnswerItems {
     this.#callable = callable;
   }
 
-  /** An item that is no call of a function may still be one that the client has to answer. */
+  /** A hosted tool may also be one that the client has to answer. */
   report(item: Produced): void {
     if (!('raw' in item)) return;
     if (this.#callable.meaningOf(item) !== 'call') return;
@@ -676,8 +595,6 @@ class AnswerItems {
     return item.kind === 'tool-call' && callId !== undefined ? { ...item, callId } : item;
   }
 }
-
-const isCodexName = (name: string): name is CodexTool => CODEX_TOOLS.some((one) => one === name);
 
 const isAmongClients = (call: ToolCall, { tools, items }: TurnRequest): boolean =>
   new CallableTools(allTools({ tools, items })).known(call) !== null;

@@ -24,7 +24,7 @@ type Asked = Pick<AgentRunRequest, 'request' | 'tools' | 'workspace' | 'access'>
 export class StrangeRequest extends Error {}
 
 /**
- * What the model has read and written. codex brings what stands before the conversation and the outputs of its tools; all
+ * What the model has read and written. codex brings the items before the conversation and the outputs of its tools; all
  * else is kept here, because codex keeps neither the client's items nor the model's answers as they were.
  */
 export class RunConversation {
@@ -122,7 +122,7 @@ export class RunConversation {
 
 const withoutId = (item: Item): Item => {
   const { id: _, ...rest } = item;
-  return rest as Item;
+  return rest;
 };
 
 const charsOf = (item: Item): number => {

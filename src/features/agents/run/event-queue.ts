@@ -103,7 +103,7 @@ export class EventQueue implements AsyncIterable<AgentEvent> {
       this.#end = 'closed';
       const reader = this.#reader;
       this.#reader = null;
-      reader.reject(end.error as Error);
+      reader.reject(end.error);
     }
   }
 

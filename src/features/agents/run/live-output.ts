@@ -33,12 +33,10 @@ export class LiveOutput {
   add(callId: string, text: string): void {
     const call = this.#callOf(callId);
     const piece = firstBytes(text, call.bytesLeft);
-    if (piece === '') return;
-    call.bytesLeft -= Buffer.byteLength(piece);
     // After a cut nothing follows, so that there is no gap.
-    if (piece.length < text.length) call.bytesLeft = 0;
+    call.bytesLeft = piece.length < text.length ? 0 : call.bytesLeft - Buffer.byteLength(piece);
     call.pending += piece;
-    if (this.#timer === null) this.#sendNext();
+    if (call.pending !== '' && this.#timer === null) this.#sendNext();
   }
 
   /** The call ends. `whole`: all of its output; null: it is not known. */

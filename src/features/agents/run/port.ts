@@ -68,7 +68,10 @@ export interface AgentRun {
    * - `tool-progress` and `steered` are for clients of agents only.
    */
   readonly events: AsyncIterable<AgentEvent>;
-  /** Adds a message of the user to the run. False: it is too late, and nothing has happened. */
+  /**
+   * Adds a message of the user to the run. False: it is too late, and nothing has happened. True: it was added, and `steered`
+   * follows when it is part of the conversation. If the run ends without that event, no model has read the message.
+   */
   steer(message: Message): Promise<boolean>;
 }
 

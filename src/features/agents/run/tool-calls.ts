@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { NO_TRACE, type OpenSpan, type Trace } from '../../../canonical/context/trace.ts';
+import type { OpenSpan, Trace } from '../../../canonical/context/trace.ts';
 import type { HostedCall, Opaque, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import type { ItemCompletedNotification } from '../../../codex/protocol/generated/v2/ItemCompletedNotification.ts';
 import { approvalRequest, mcpCallHead } from '../../../codex/sources/mcp-calls.ts';
