@@ -2,6 +2,7 @@ import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
 import type { AGENT_TABLES } from './feature.ts';
 import { approvalsInMemory } from './responses/used-approvals.ts';
 import { withWorkspaces } from './responses/workspace-engine.ts';
+import type { RunReports } from './run/measured-runs.ts';
 import { openRuns } from './run/open-runs.ts';
 import { agentStoreOf } from './store/agent-store.ts';
 import { openWorkspaceAccess } from './workspaces/access.ts';
@@ -19,6 +20,7 @@ export const openAgents = async (
     secretPaths,
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
+    reports: runReports(metrics),
   });
   return {
     offers: {
@@ -33,10 +35,20 @@ export const openAgents = async (
           keepApprovalsMs: storeTtlMs,
           maxWaitMs: waits.backgroundQueueMs,
           ambient,
-          onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
+          onDeclined: (workspace) => metrics.workspaceApprovals.inc({ workspace, decision: 'declined' }),
         }),
     },
     drain: (timeoutMs) => agents.drain(timeoutMs),
     close: () => agents.close(),
   };
 };
+
+const runReports = (metrics: Own<typeof AGENT_TABLES>['metrics']): RunReports => ({
+  onInside: (workspace, inside) => metrics.workspaceRunsActive.set({ workspace }, inside),
+  onRun(workspace, outcome, seconds) {
+    metrics.workspaceRuns.inc({ workspace, outcome });
+    metrics.workspaceRunSeconds.observe(seconds);
+  },
+  onCall: (workspace, tool, outcome) => metrics.workspaceCalls.inc({ workspace, tool, outcome }),
+  onApproval: (workspace, decision, count) => metrics.workspaceApprovals.inc({ workspace, decision }, count),
+});

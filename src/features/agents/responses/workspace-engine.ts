@@ -8,7 +8,7 @@ import { rejectionsFor, type Rejection } from '../../../canonical/failure/reject
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import { asksForCompaction } from '../../../canonical/request/compaction.ts';
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
-import type { Produced } from '../../../canonical/request/item.ts';
+import type { Item, Produced } from '../../../canonical/request/item.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { hasAddress, isMcpTool, unknownMcpLabel } from '../../../codex/capabilities/mcp-tools.ts';
@@ -37,8 +37,6 @@ import {
 } from './workspace-history.ts';
 import { choiceOfCodex, sortWorkspaces, type SortedWorkspaces, type WorkspaceUse } from './workspace-use.ts';
 
-export type ApprovalDecision = 'asked' | 'approved' | 'declined';
-
 export interface WorkspaceEngineDeps {
   /** All of them. */
   readonly workspaces: readonly Workspace[];
@@ -52,7 +50,8 @@ export interface WorkspaceEngineDeps {
   /** How long a run whose client does not wait may wait for its workspace. */
   readonly maxWaitMs: number;
   readonly ambient: Ambient;
-  readonly onApproval: (workspace: string, decision: ApprovalDecision) => void;
+  /** A call in it was not approved. */
+  readonly onDeclined: (workspace: string) => void;
 }
 
 /** Runs the turns whose tools include a workspace, and leaves all others to the engine. */
@@ -97,7 +96,12 @@ const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEng
     ],
   };
   if (use === null) return plan;
-  const run = runIn({ use, history, ignored }, { request: asked, context }, engine, deps);
+  const run = runIn(
+    { use, history, ignored, sent: request.items },
+    { request: asked, context },
+    engine,
+    deps,
+  );
   return endWithinBudget.wrap(() => ({ ...plan, run }), deps.ambient)(request, context);
 };
 
@@ -176,7 +180,28 @@ interface PlannedUse {
   readonly use: WorkspaceUse;
   readonly history: CodexHistory;
   readonly ignored: readonly Path[];
+  /** The items as the client has sent them. */
+  readonly sent: readonly Item[];
 }
+
+/** How many calls of a workspace the client has declined since the last answer. */
+const newlyDeclined = (items: readonly Item[], label: string): number => {
+  const asked = new Set<string>();
+  let declined = 0;
+  for (const item of items) {
+    if (!('raw' in item)) {
+      if (item.kind === 'message' && item.role === 'assistant') declined = 0;
+      continue;
+    }
+    const { raw } = item;
+    if (raw.type === 'mcp_call') declined = 0;
+    if (raw.type === 'mcp_approval_request' && textIn(raw, 'server_label') === label)
+      asked.add(textIn(raw, 'id'));
+    if (raw.type !== 'mcp_approval_response' || raw['approve'] === true) continue;
+    if (asked.has(textIn(raw, 'approval_request_id'))) declined += 1;
+  }
+  return declined;
+};
 
 const runIn = (
   planned: PlannedUse,
@@ -187,6 +212,7 @@ const runIn = (
   const { workspace, tools, needsApproval } = planned.use;
   const { approved } = planned.history;
   const approvals = new Approvals(approved, context, deps);
+  const declined = newlyDeclined(planned.sent, workspace.label);
   const run: AgentRunRequest = {
     workspace,
     access: workspace.access,
@@ -202,7 +228,9 @@ const runIn = (
     const start = () =>
       approvals.whileStarting(async () => {
         if (deps.runs.free(workspace) <= 0) throw busy(workspace);
-        return deps.runs.start(run, signal);
+        const started = await deps.runs.start(run, signal);
+        for (let count = 0; count < declined; count += 1) deps.onDeclined(workspace.label);
+        return started;
       });
     return context.isBackground === true ? whenFree(workspace, start, signal, deps) : start();
   };
@@ -280,7 +308,7 @@ class Approvals {
   async whileStarting(start: StartRun): Promise<AgentRun> {
     // A turn that is run again: the calls may have run.
     if (this.#isUsed) throw gatewayError('worker_lost');
-    const { approvals, keepApprovalsMs, ambient, onApproval } = this.#deps;
+    const { approvals, keepApprovalsMs, ambient } = this.#deps;
     const owner = this.#context.caller.keyId;
     const used: string[] = [];
     try {
@@ -292,7 +320,6 @@ class Approvals {
       }
       const run = await start();
       this.#isUsed = this.#calls.length > 0;
-      for (const { label } of this.#calls) onApproval(label, 'approved');
       return run;
     } catch (error) {
       await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
@@ -317,7 +344,7 @@ interface EventsHow {
 async function* eventsOf(
   begin: (signal: AbortSignal) => Promise<AgentRun>,
   { use, history, ignored }: PlannedUse,
-  { ambient, onApproval }: WorkspaceEngineDeps,
+  { ambient }: WorkspaceEngineDeps,
   { signal, onSettled, onAccepted }: EventsHow,
 ): AsyncGenerator<TurnEvent> {
   const { label } = use.workspace;
@@ -342,7 +369,6 @@ async function* eventsOf(
       if (event.type === 'turn-ended') onSettled?.();
       else yield* preface;
       preface = [];
-      if (event.type === 'item-ended' && isApprovalRequest(event.item)) onApproval(label, 'asked');
       yield requestIds.rename(event);
     }
   } finally {

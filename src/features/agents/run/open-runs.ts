@@ -1,23 +1,30 @@
 import type { Core } from '../../../compose/feature.ts';
-import { createAgentRuns } from './agent-run.ts';
+import { createAgentRuns } from './agent-runs.ts';
 import { openAgentGateway } from './gateway.ts';
+import { measuredRuns, type RunReports } from './measured-runs.ts';
 import type { AgentRuns } from './port.ts';
-import { openAgentWorkers, type AgentWorkersOptions } from './workers.ts';
+import { WorkspaceRooms } from './rooms.ts';
+import { openAgentWorkers, type AgentWorkers, type AgentWorkersOptions } from './workers.ts';
 
 export interface OpenRuns {
   readonly runs: AgentRuns;
+  /** Commands and searches without a model. */
+  readonly workers: Pick<AgentWorkers, 'exec' | 'searchFiles'>;
+  /** What they have to enter. */
+  readonly rooms: Pick<WorkspaceRooms, 'enter'>;
   drain(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface OpenRunsOptions extends Pick<AgentWorkersOptions, 'size' | 'secretPaths' | 'onLeftovers'> {
   readonly onRefused: Parameters<typeof createAgentRuns>[0]['onRefused'];
+  readonly reports: RunReports;
 }
 
 /** Opens what runs agents: their app-servers, and the gateway that answers the model requests of these. */
 export const openRuns = async (
   { ambient, appServers, login, logger, stateDir, workspaces }: Core,
-  { onRefused, ...options }: OpenRunsOptions,
+  { onRefused, reports, ...options }: OpenRunsOptions,
 ): Promise<OpenRuns> => {
   const onBug = (err: unknown): void => logger.error({ err }, 'a run failed unexpectedly');
   const gateway = await openAgentGateway({ ambient, onBug });
@@ -30,8 +37,12 @@ export const openRuns = async (
     gatewayUrl: gateway.url,
     logger,
   });
+  const rooms = new WorkspaceRooms(reports.onInside);
+  const runs = createAgentRuns({ workers, gateway, ambient, onRefused, onBug }, rooms);
   return {
-    runs: createAgentRuns({ workers, gateway, ambient, onRefused, onBug }),
+    runs: measuredRuns(runs, { clock: ambient.clock, reports }),
+    workers,
+    rooms,
     drain: (timeoutMs) => workers.drain(timeoutMs),
     async close() {
       await workers.drain(0);
