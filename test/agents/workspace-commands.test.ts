@@ -94,7 +94,7 @@ describe('a command in a workspace', () => {
 
   it('does not start outside', async () => {
     await expect(scene.workers.exec(sh('true', { folder: '../other' }), never)).rejects.toMatchObject({
-      failure: { kind: 'invalid_value', param: 'folder' },
+      failure: { kind: 'invalid_value', param: 'cwd' },
     });
     const linked = await scene.workers.exec(sh('ls', { folder: 'up' }), never);
     expect(linked.stdout).not.toContain('hello-outside');

@@ -79,6 +79,24 @@ export const AGENT_TABLES = {
     },
     agentOutputBytes: counter('proxy_agent_output_bytes_total', 'Bytes that commands in sessions printed.'),
   },
+  routes: {
+    'GET /v1/codex/workspaces': {
+      after: 'GET /v1/codex/mcp',
+      access: 'key',
+      scopes: ['infer', 'read'],
+      about: 'The [workspaces](agents.md) of the key.',
+    },
+    'POST /v1/codex/workspaces/:name/exec': {
+      access: 'key',
+      scopes: ['infer'],
+      about: 'Runs a program in the sandbox of a workspace, without a model: `{"command": ["ls"]}`.',
+    },
+    'GET /v1/codex/workspaces/:name/files': {
+      access: 'key',
+      scopes: ['infer'],
+      about: 'Finds files of a workspace by parts of their names: `?query=`.',
+    },
+  },
 } as const satisfies FeatureTables;
 
 /** Agents: codex works in workspaces with its own tools. */

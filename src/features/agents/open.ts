@@ -1,5 +1,8 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
 import type { AGENT_TABLES } from './feature.ts';
+import { changesReader } from './files/changes.ts';
+import { workspaceRoutes } from './files/routes.ts';
+import { openWorkspaceCommands } from './files/workspace-commands.ts';
 import { approvalsInMemory } from './responses/used-approvals.ts';
 import { withWorkspaces } from './responses/workspace-engine.ts';
 import type { RunReports } from './run/measured-runs.ts';
@@ -15,16 +18,21 @@ export const openAgents = async (
 ): Promise<OpenFeature<typeof AGENT_TABLES>> => {
   const { ambient, mcpServers, secretPaths, store, storeTtlMs, waits, workspaces } = core;
   const access = openWorkspaceAccess(workspaces, offers.workspacesOf);
+  const reports = runReports(metrics);
   const agents = await openRuns(core, {
     size: settings.agentCount,
     secretPaths,
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
-    reports: runReports(metrics),
+    reports,
   });
+  const commands = openWorkspaceCommands({ ...agents, onCall: reports.onCall });
+  const listWorkspaces = workspaceLister({ access, runs: agents.runs });
   return {
+    routes: workspaceRoutes({ access, commands, listWorkspaces, bodies: core.bodies }),
     offers: {
-      listWorkspaces: workspaceLister({ access, runs: agents.runs }),
+      listWorkspaces,
+      readChanges: changesReader({ access, commands }),
       aroundEngine: (engine) =>
         withWorkspaces(engine, {
           workspaces,

@@ -49,7 +49,7 @@ const EMPTY = {
   run: null,
 };
 
-const span = (name: 'first-delta' | 'model-request', facts = {}, startMs = 0) => ({
+const span = (name: 'first-delta' | 'model-request' | 'run', facts = {}, startMs = 0) => ({
   name,
   parent: null,
   startMs,
