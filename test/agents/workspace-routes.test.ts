@@ -13,7 +13,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json/json.ts';
+import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectsIn, sentBody } from '../conformance/responses-sent.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { openProxy } from '../support/open-proxy.ts';
@@ -64,18 +64,16 @@ const answerTo = async (asked: Response | Promise<Response>): Promise<readonly [
 const exec = (body: JsonObject, name = 'web') =>
   answerTo(proxy.post(`/v1/codex/workspaces/${name}/exec`, body));
 const errorOf = ([status, { error }]: readonly [number, JsonObject]) => {
-  const { code, param } = error as JsonObject;
-  return `${status} ${String(code)} ${String(param)}`;
+  const { code, param } = error as { readonly code: string; readonly param: string | null };
+  return `${status} ${code} ${param}`;
 };
 
 const keyWith = async (fields: object): Promise<(at: string, body?: object) => Promise<Response>> => {
-  const [, { key }] = await answerTo(
-    proxy.post('/v1/codex/keys', { name: 'a', scopes: ['infer'], ...fields }),
-  );
+  const [, made] = await answerTo(proxy.post('/v1/codex/keys', { name: 'a', scopes: ['infer'], ...fields }));
   return (at, body) =>
     fetch(proxy.url + at, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${String(key)}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${textIn(made, 'key')}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 };

@@ -393,8 +393,8 @@ describe('an approved call', () => {
     const later = [user, request(), request('call_2'), approved(), refused];
     await run({ items: later });
     expect(declined).toEqual(['web']);
-    const said: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
-    await run({ items: [user, request('call_2'), refused, said, user] });
+    const answered: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
+    await run({ items: [user, request('call_2'), refused, answered, user] });
     expect(declined).toEqual(['web']);
   });
 });

@@ -103,9 +103,9 @@ it('tells how a run has ended', async () => {
 it('counts a run that did not start, but none without a place or a workspace', async () => {
   const { counted, inner, start } = setUp(() => [ACCEPTED, ended()]);
   inner.refusal = gatewayError('worker_unavailable');
-  await expect(start()).rejects.toThrow();
+  await expect(start()).rejects.toMatchObject({ failure: { code: 'worker_unavailable' } });
   inner.refusal = agentError('workspace_busy');
-  await expect(start()).rejects.toThrow();
+  await expect(start()).rejects.toMatchObject({ failure: { code: 'workspace_busy' } });
   await collect((await start({ workspace: null })).events);
   expect(counted).toEqual(['web failed 0']);
 });
