@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
-import { objectsIn, type JsonObject } from '../src/kit/json/json.ts';
+import { objectsIn, textIn, type JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
 import {
   CALL_FIRST,
   CALL_TOOL,
   DELTA,
   MCP_LABEL,
+  RUN_COMMAND,
   SLOWLY,
   TOOL_NAME,
   type ModelMessage,
@@ -94,7 +95,23 @@ const TOOL_CALL = callOf({ name: TOOL_NAME, arguments: '{"city":"Paris"}' });
 const promptIn = (body: JsonObject): string =>
   JSON.stringify(objectsIn(body, 'input').find((item) => item['role'] === 'user'));
 
+/** The command of an agent's newest message, if it was not run yet. */
+const commandIn = (body: JsonObject): string | null => {
+  const items = objectsIn(body, 'input');
+  const at = items.findLastIndex((item) => item['role'] === 'user');
+  const [part] = objectsIn(items[at] ?? {}, 'content');
+  const text = textIn(part ?? {}, 'text');
+  const hasRun = items.slice(at).some((item) => item['type'] === 'function_call_output');
+  return hasRun || !text.startsWith(RUN_COMMAND) ? null : text.slice(RUN_COMMAND.length);
+};
+
 const answerTo = (body: JsonObject): readonly string[] => {
+  const command = commandIn(body);
+  if (command !== null)
+    return callOf({
+      name: 'exec_command',
+      arguments: JSON.stringify({ cmd: command, yield_time_ms: 30_000 }),
+    });
   const prompt = promptIn(body);
   const hasCalled = (): boolean =>
     objectsIn(body, 'input').some((item) => item['type'] === 'function_call_output');

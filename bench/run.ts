@@ -8,6 +8,7 @@ import { duration } from '../src/kit/text/display.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
+import { agentFolders, agentTurns, duringAgent, idleSessions } from './agent-rows.ts';
 import { checkOut, compareCommits } from './compare-rows.ts';
 import { keyLimits } from './limit-rows.ts';
 import { longLog } from './log-rows.ts';
@@ -179,6 +180,16 @@ const STEPS = {
   lists: (_, { model, stateDir }) => {
     const own = path.join(stateDir, 'lists');
     return longLog(own, () => startProxySide({ name: 'lists', stateDir: own, baseUrl: model.baseUrl }));
+  },
+  agent: async (_, { start, model, stateDir }) => {
+    const folders = await agentFolders(stateDir);
+    const proxy = await start('proxy', model.baseUrl, { PROXY_MCP_CONFIG: folders.configFile });
+    await warmUp([proxy], model);
+    return [
+      ...(await agentTurns(proxy, folders, model.baseUrl, 15)),
+      await duringAgent(proxy, 80),
+      await idleSessions(proxy),
+    ];
   },
   websocket: ({ proxy }) => webSocketConversation(proxy),
   'idle-websockets': async (_, { start, model }) => {

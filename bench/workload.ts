@@ -26,6 +26,8 @@ export const CALL_FIRST = 'Add two numbers first.';
 /** A prompt with this text makes the model call `TOOL_NAME` and end its answer. */
 export const CALL_TOOL = 'Call the tool.';
 export const TOOL_NAME = 'get_weather';
+/** A message that begins with this text makes the model call codex's own tool with the command after it. */
+export const RUN_COMMAND = 'Run this command: ';
 /** A prompt with this word makes the model pause before each delta. */
 export const SLOWLY = 'slowly';
 

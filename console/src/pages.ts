@@ -64,6 +64,13 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage,
   },
   {
+    path: '/agents',
+    title: 'Agents',
+    icon: 'agents',
+    scope: 'infer',
+    load: async () => (await import('./pages/agents/agents-page.tsx')).AgentsPage,
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',

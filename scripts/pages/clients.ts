@@ -23,7 +23,8 @@ const SERVER: ServerFacts = {
   },
 };
 
-const placeOf = ({ place }: ClientFile): string => `\`~/${place.folder}/${place.name}\``;
+const placeOf = ({ place }: ClientFile): string =>
+  `\`~/${[place.folder, place.name].filter((part) => part !== '').join('/')}\``;
 
 const block = (language: string, text: string): readonly string[] => [
   `\`\`\`${language}`,
@@ -68,7 +69,20 @@ export const describeClient = (name: ConnectClientName): string => {
     'Then:',
     '',
     ...block('sh', client.tryIt),
+    ...describeMcp(name, client),
   ].join('\n');
+};
+
+/** How the client gets the tools of this server; empty: the command does not know. */
+const describeMcp = (name: ConnectClientName, { title, mcp }: ConnectClient): readonly string[] => {
+  if (mcp === undefined) return [];
+  const file = mcp.file(SERVER);
+  return [
+    '',
+    `\`npm run connect -- ${name} --mcp --workspaces NAME\` adds the [tools of this server](../agents.md#mcp) to ${title} and changes no model. \`--workspaces\` names the workspaces in which codex may work for it; \`'*'\` means all. By hand, in ${placeOf(file)}:`,
+    '',
+    ...block(file.format, file.format === 'json' ? compact(snippetOf(file)) : snippetOf(file)),
+  ];
 };
 
 /** The clients that the command knows, for the index. */

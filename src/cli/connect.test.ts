@@ -4,7 +4,13 @@ import { hostname } from 'node:os';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { serverFacts } from '../../test/support/connect-facts.ts';
-import { keyFor, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
+import {
+  keyFor,
+  MCP_PLACES,
+  openConnectRoom,
+  PLACES,
+  startModelList,
+} from '../../test/support/connect-room.ts';
 import type { ConnectClient } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
 
@@ -26,6 +32,10 @@ describe('every client', () => {
     expect(
       hasPage,
       `connect ${name} has no page: write docs/clients/${client.page}, and list it in its index.`,
+    ).toBe(true);
+    expect(
+      client.mcp === undefined || Object.hasOwn(MCP_PLACES, name),
+      `connect ${name} --mcp has no round-trip test: add its file to MCP_PLACES in test/support/connect-room.ts.`,
     ).toBe(true);
     const writesFiles = client.files(serverFacts()).length > 0;
     expect(
@@ -55,6 +65,70 @@ describe.each(Object.entries(PLACES))('connect %s', (name, places) => {
     await room.run(`connect ${name} --yes`);
     const parsed = (text: string): string => text.replaceAll(/\s/g, '');
     expect(parsed(out)).toBe(parsed(places.map((place) => room.read(place)).join('')));
+  });
+});
+
+describe.each(Object.entries(MCP_PLACES))('connect %s --mcp', (name, place) => {
+  it('writes a private file, and takes back every byte', async () => {
+    const shown = await room.run(`connect ${name} --mcp --yes --workspaces demo --workspaces docs`);
+    expect(shown).toMatchObject({ code: 0, out: '', asked: '' });
+    expect(shown.err).not.toMatch(/sk-proxy-/);
+    expect([room.modeOf(place), models.workspaces.get(`${name}-mcp`)]).toEqual([0o600, ['demo', 'docs']]);
+    expect(room.read(place)).toContain(`http://127.0.0.1:${models.port}/mcp`);
+    const again = await room.run(`connect ${name} --mcp --yes --workspaces *`);
+    expect(again).toMatchObject({ code: 0, err: expect.stringContaining('is connected already') });
+    expect(models.workspaces.get(`${name}-mcp`)).toEqual(['*']);
+    const listed = await room.run('connect');
+    expect(listed.out).toMatch(new RegExp(`^${name} +not connected +.*\n {2}--mcp +connected$`, 'm'));
+    expect(await room.run(`connect ${name} --mcp --undo --yes`)).toMatchObject({ code: 0, asked: '' });
+    expect([readdirSync(room.home), models.made.has(keyFor(`${name}-mcp`))]).toEqual([['state'], false]);
+  });
+
+  it('stays when the models of the client are set up, and goes alone', async () => {
+    await room.run(`connect ${name} --mcp --yes`);
+    const alone = room.read(place);
+    await room.run(`connect ${name} --yes`);
+    expect(await room.run(`connect ${name} --undo --yes`)).toMatchObject({ code: 0 });
+    expect(room.read(place).replaceAll(/\s/g, '')).toBe(alone.replaceAll(/\s/g, ''));
+    await room.run(`connect ${name} --yes`);
+    const places = PLACES[name] ?? [];
+    expect(await room.run(`connect ${name} --mcp --undo --yes`)).toMatchObject({ code: 0 });
+    expect(places.map((one) => room.read(one)).join('')).toContain(`127.0.0.1:${models.port}`);
+    expect(places.map((one) => room.read(one)).join('')).not.toContain('/mcp');
+  });
+});
+
+describe('connect --mcp', () => {
+  it('says that a key without workspaces has no codex', async () => {
+    const { err } = await room.run('connect claude --mcp --yes');
+    expect(err).toContain('The key of this client may use no workspace');
+    expect(models.workspaces.get('claude-mcp')).toBe(undefined);
+  });
+
+  it('writes the file that a variable of Cline names', async () => {
+    const file = room.at('elsewhere.json');
+    const environment = { CLINE_MCP_SETTINGS_PATH: file };
+    await room.run('connect cline --mcp --yes', { environment });
+    expect(JSON.parse(room.read('elsewhere.json'))).toEqual({
+      mcpServers: {
+        'codex-app-server-proxy': {
+          type: 'streamableHttp',
+          url: `http://127.0.0.1:${models.port}/mcp`,
+          headers: { Authorization: `Bearer ${keyFor('cline-mcp')}` },
+          timeout: 3600,
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['connect pi --mcp', '--mcp is for: claude, codex, opencode, cline.'],
+    ['connect claude --mcp --run', '--mcp and --run exclude each other.'],
+    ['connect claude --mcp --model m', '--model has no meaning with --mcp.'],
+    ['connect claude --workspaces demo', '--workspaces needs --mcp.'],
+    ['connect claude --mcp --undo --workspaces demo', '--workspaces has no meaning with --undo.'],
+  ])('%s: wrong usage', async (line, message) => {
+    expect(await room.run(line)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });
 });
 

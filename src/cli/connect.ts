@@ -44,20 +44,15 @@ export const connect: RunCommand = async (flags, world, [name, ...others]) => {
     world.out(await listClients(world, config.state.dir, addressOf(config.http)));
     return 0;
   }
-  const task = {
-    name: name as ConnectClientName,
-    client: CLIENTS[name as ConnectClientName],
-    flags,
-    world,
-    config,
-  };
+  const task = taskOf(name as ConnectClientName, { flags, world, config });
   if (flags.has('undo')) return undo(task);
   const found = await findServer(config, {
-    client: name,
+    client: task.recordName,
     url: flags.get('url') ?? null,
     model: flags.get('model') ?? null,
+    workspaces: flags.has('mcp') ? (flags.get('workspaces')?.split(',') ?? []) : null,
     startCommand: commandLine(thisInvocation(world.environment), 'serve'),
-    records: new Records(config.state.dir, name),
+    records: recordsOf(task),
     agrees: (question) => isAgreed(task, question),
   });
   if (found === null) return 1;
@@ -68,13 +63,39 @@ export const connect: RunCommand = async (flags, world, [name, ...others]) => {
   return flags.has('print') ? print(task, facts) : write(task, facts);
 };
 
-interface Task {
-  readonly name: ConnectClientName;
-  readonly client: ConnectClient;
+interface TaskContext {
   readonly flags: Flags;
   readonly world: CommandContext;
   readonly config: Config;
 }
+
+interface Task extends TaskContext {
+  readonly name: ConnectClientName;
+  readonly client: ConnectClient;
+  /** Of what was written and made for it. */
+  readonly recordName: string;
+}
+
+/** With `--mcp` a client has other files, and a key and records of its own: both set-ups can be taken back alone. */
+const taskOf = (name: ConnectClientName, context: TaskContext): Task => {
+  const client: ConnectClient = CLIENTS[name];
+  const { mcp } = client;
+  if (!context.flags.has('mcp') || mcp === undefined) return { ...context, name, client, recordName: name };
+  return {
+    ...context,
+    name,
+    client: { ...client, files: (server) => [mcp.file(server)], run: () => null, tryIt: mcp.tryIt },
+    recordName: `${name}-mcp`,
+  };
+};
+
+const recordsOf = ({ config, recordName }: Task): Records => new Records(config.state.dir, recordName);
+
+/** The command that takes back what this one writes. */
+const undoCommand = ({ name, flags, world }: Task): string => {
+  const mode = flags.has('mcp') ? ['--mcp', '--undo'] : ['--undo'];
+  return commandLine(thisInvocation(world.environment), 'connect', name, ...mode);
+};
 
 /** Flags that exclude each other. */
 const MODES = ['print', 'undo', 'run'] as const;
@@ -85,15 +106,25 @@ const usageProblem = (flags: Flags, name: string | undefined, others: readonly s
   if (second !== undefined) return `--${mode} and --${second} exclude each other.`;
   if (others.length > 0 && mode !== 'run') return 'Arguments after -- need --run.';
   if (name === 'env' && mode === 'run' && others.length === 0) return 'Name the program after --.';
+  if (flags.has('mcp') && CLIENTS_WITH_MCP.every((one) => one !== name))
+    return `--mcp is for: ${CLIENTS_WITH_MCP.join(', ')}.`;
+  if (flags.has('workspaces') && !flags.has('mcp')) return '--workspaces needs --mcp.';
+  if (flags.has('mcp') && mode === 'run') return '--mcp and --run exclude each other.';
   const shell = flags.get('shell');
   if (shell !== undefined && !isShell(shell)) return `--shell needs one of: ${SHELLS.join(', ')}.`;
   const without = [
-    ...(mode === 'undo' ? ['url', 'model', 'shell'] : []),
+    ...(mode === 'undo' ? ['url', 'model', 'shell', 'workspaces'] : []),
     ...(mode === 'run' ? ['shell'] : []),
   ];
   const useless = without.find((flag) => flags.has(flag));
-  return useless === undefined ? null : `--${useless} has no meaning with --${mode}.`;
+  if (useless !== undefined) return `--${useless} has no meaning with --${mode}.`;
+  const ofModels = flags.has('mcp') ? ['model', 'shell'].find((flag) => flags.has(flag)) : undefined;
+  return ofModels === undefined ? null : `--${ofModels} has no meaning with --mcp.`;
 };
+
+const CLIENTS_WITH_MCP = Object.entries<ConnectClient>(CLIENTS).flatMap(([name, { mcp }]) =>
+  mcp === undefined ? [] : [name],
+);
 
 const start = async (
   { name, client, world }: Task,
@@ -152,8 +183,8 @@ const print = async ({ client, world }: Task, server: ServerFacts): Promise<numb
 };
 
 const write = async (task: Task, server: ServerFacts): Promise<number> => {
-  const { name, client, world, config } = task;
-  const records = new Records(config.state.dir, name);
+  const { client, world } = task;
+  const records = recordsOf(task);
   const edits: Edit[] = [];
   for (const file of client.files(server)) {
     const edit = await planEdit(file, records, placesOf(world)).catch((error: unknown) => {
@@ -169,7 +200,7 @@ const write = async (task: Task, server: ServerFacts): Promise<number> => {
   }
   const hide = secretHider([server.key]);
   for (const { target, merged } of edits) world.say(hide(showDiff(target.file, target.text, merged.text)));
-  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--undo');
+  const command = undoCommand(task);
   if (!(await isAgreed(task, 'Write this?'))) {
     world.say(`The key of ${client.title} stays, for the next time. Revoke it: ${command}\n`);
     return 1;
@@ -191,8 +222,8 @@ const isAgreed = async ({ flags, world }: Task, question: string): Promise<boole
 };
 
 const undo = async (task: Task): Promise<number> => {
-  const { name, client, world, config } = task;
-  const records = new Records(config.state.dir, name);
+  const { client, world } = task;
+  const records = recordsOf(task);
   const files = await records.read();
   const key = await records.readKey();
   if (files.length === 0 && key === null) {
@@ -236,6 +267,9 @@ export const listClients = async (world: CommandContext, stateDir: string, url: 
         ? shellState(client.run(server)?.variables ?? {}, world.environment)
         : await stateOf(new Records(stateDir, name), world);
     rows.push(`${name.padEnd(12)} ${state.padEnd(24)} ${client.title}\n`);
+    if (client.mcp === undefined) continue;
+    const mcp = await stateOf(new Records(stateDir, `${name}-mcp`), world);
+    if (mcp !== NOT_CONNECTED) rows.push(`${'  --mcp'.padEnd(12)} ${mcp}\n`);
   }
   return rows.join('');
 };
@@ -251,12 +285,14 @@ const NO_SERVER: Omit<ServerFacts, 'url'> = {
 const shellState = (variables: Variables, environment: CommandContext['environment']): string =>
   Object.entries(variables).every(([name, value]) => !name.endsWith('_URL') || environment[name] === value)
     ? 'connected in this shell'
-    : 'not connected';
+    : NOT_CONNECTED;
+
+const NOT_CONNECTED = 'not connected';
 
 const stateOf = async (records: Records, world: CommandContext): Promise<string> => {
   try {
     const states = await Promise.all((await records.read()).map(fileState));
-    if (states.length === 0) return 'not connected';
+    if (states.length === 0) return NOT_CONNECTED;
     if (states.every((state) => state === 'there')) return 'connected';
     return states.every((state) => state === 'gone') ? 'settings removed since' : 'connected, changed since';
   } catch (error) {

@@ -104,6 +104,7 @@ describe('db', () => {
         'memory      2 values',
         'keys        0 named keys',
         'requests    0 in the request log',
+        'agents      0 saved, 0 sessions with 0 items',
         'expired     2 rows wait for deletion',
         'oldest      2023-11-14T22:13:20.000Z',
         `encryption  4 rows are plain text; 4 rows have an earlier key (${keyId})`,

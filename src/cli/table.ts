@@ -85,6 +85,11 @@ export const COMMANDS = {
     },
     load: async () => (await import('./service.ts')).service,
   },
+  mcp: {
+    summary: 'give the tools of the running server to an MCP client, over standard input and output',
+    flags: { 'url URL': 'the address of the server, if it is not the one of the settings' },
+    load: async () => (await import('./mcp.ts')).runMcp,
+  },
   connect: {
     summary: 'set up a client for this server',
     withoutAction: 'without a client: list them',
@@ -95,6 +100,8 @@ export const COMMANDS = {
       run: 'start the client for this server and change no file of it; arguments for the client follow --',
       'url URL': 'the address of the server, if it is not the one of the settings',
       'model NAME': 'the model to use, instead of the default one',
+      mcp: 'give the client the tools of this server over MCP, and leave its models alone',
+      'workspaces LIST…': 'with --mcp: the workspaces in which the client may let codex work, such as *',
       'shell NAME': `print variables for a shell and change no file: ${SHELLS.join(', ')}`,
     },
     actions: Object.fromEntries(

@@ -242,7 +242,9 @@ describe('connectAppServer', () => {
     stop();
     await say(ask('5', 'a', 'yes'));
     const decisions = received.flatMap((message) => ('result' in message ? [message.result] : []));
-    expect(decisions).toEqual(['accept', ...Array<string>(4).fill('decline')].map((decision) => ({ decision })));
+    expect(decisions).toEqual(
+      ['accept', ...Array<string>(4).fill('decline')].map((decision) => ({ decision })),
+    );
     expect([asked.length, reports]).toEqual([3, [{ threw: new Error('bug') }]]);
   });
 

@@ -35,6 +35,8 @@ export interface ClientFile {
 
 /** Where a client looks for a settings file. */
 export interface FilePlace {
+  /** A variable with the path of the file itself. It takes precedence. */
+  readonly fileVariable?: string;
   /** Variables that move the folder, each with the folder below it. The first one that is set counts. */
   readonly variables?: readonly (readonly [name: string, folder: string])[];
   /** The folder below the user's home. */
@@ -64,11 +66,27 @@ export interface ConnectClient {
   run(server: ServerFacts): ClientRun | null;
   /** A command line to try it with. */
   readonly tryIt: string;
+  /** How it gets the tools of this server over MCP; absent: it is not set up for them here. */
+  readonly mcp?: ConnectMcp;
+}
+
+/** How a client uses this server as an MCP server: its models stay those that it has. */
+interface ConnectMcp {
+  file(server: ServerFacts): ClientFile;
+  /** A command line that shows whether it is connected. */
+  readonly tryIt: string;
 }
 
 /** The name of this server in the files of clients. */
 export const PROVIDER = 'proxy';
 export const TITLE = 'codex-app-server-proxy';
+
+/** What clients that speak MCP over HTTP send. */
+export const mcpHeaders = ({ key }: { readonly key: string }) => ({ Authorization: `Bearer ${key}` });
+export const mcpUrl = ({ url }: ServerFacts): string => `${url}/mcp`;
+
+/** codex works as long as it needs: a client must not give up after its usual minute. */
+export const TOOL_CALL_SECONDS = 3_600;
 
 /** The base URL of OpenAI's APIs. */
 export const openAiUrl = ({ url }: ServerFacts): string => `${url}/v1`;

@@ -1,7 +1,12 @@
 import {
+  type ClientSetting,
   type ConnectClient,
+  type FilePlace,
   type ServerFacts,
   type Variables,
+  TOOL_CALL_SECONDS,
+  mcpHeaders,
+  mcpUrl,
   settingsOf,
   openAiUrl,
   PROVIDER,
@@ -32,6 +37,17 @@ const claude: ConnectClient = {
   ],
   run: (server) => ({ program: 'claude', words: [], variables: claudeVariables(server) }),
   tryIt: 'claude -p "Say hello."',
+  mcp: {
+    // What `claude mcp add --scope user` writes. It waits for tools as long as they take.
+    file: (server) => ({
+      format: 'json',
+      place: { variables: [['CLAUDE_CONFIG_DIR', '']], folder: '', name: '.claude.json' },
+      settings: settingsOf({
+        mcpServers: { [TITLE]: { type: 'http', url: mcpUrl(server), headers: mcpHeaders(server) } },
+      }),
+    }),
+    tryIt: 'claude mcp list',
+  },
 };
 
 const codexSettings = (server: ServerFacts, key: JsonObject): JsonObject => ({
@@ -45,13 +61,19 @@ const codexSettings = (server: ServerFacts, key: JsonObject): JsonObject => ({
 /** The variable of the key for a single run. */
 const CODEX_KEY = 'CODEX_PROXY_KEY';
 
+const CODEX_PLACE = {
+  variables: [['CODEX_HOME', '']],
+  folder: '.codex',
+  name: 'config.toml',
+} as const satisfies FilePlace;
+
 const codex: ConnectClient = {
   title: 'Codex',
   page: 'codex.md',
   files: (server) => [
     {
       format: 'toml',
-      place: { variables: [['CODEX_HOME', '']], folder: '.codex', name: 'config.toml' },
+      place: CODEX_PLACE,
       settings: settingsOf(codexSettings(server, { experimental_bearer_token: server.key })),
     },
   ],
@@ -63,7 +85,26 @@ const codex: ConnectClient = {
     variables: { [CODEX_KEY]: server.key },
   }),
   tryIt: 'codex exec "Say hello."',
+  mcp: {
+    file: (server) => ({
+      format: 'toml',
+      place: CODEX_PLACE,
+      settings: settingsOf({
+        mcp_servers: {
+          [TITLE]: {
+            url: mcpUrl(server),
+            http_headers: mcpHeaders(server),
+            tool_timeout_sec: TOOL_CALL_SECONDS,
+          },
+        },
+      }),
+    }),
+    tryIt: 'codex mcp list',
+  },
 };
+
+/** It reads a key from a file. */
+const opencodeKey = ({ key, keyFile }: ServerFacts): string => (keyFile === null ? key : `{file:${keyFile}}`);
 
 const opencodeSettings = (server: ServerFacts): JsonObject => {
   const { id, title, contextWindow, maxOutputTokens } = server.model;
@@ -75,7 +116,7 @@ const opencodeSettings = (server: ServerFacts): JsonObject => {
         name: TITLE,
         options: {
           baseURL: openAiUrl(server),
-          apiKey: server.keyFile === null ? server.key : `{file:${server.keyFile}}`,
+          apiKey: opencodeKey(server),
         },
         models: {
           [FAMILY]: { name: 'Default model' },
@@ -92,22 +133,27 @@ const opencodeSettings = (server: ServerFacts): JsonObject => {
   };
 };
 
+const OPENCODE_PLACE = {
+  variables: [['XDG_CONFIG_HOME', 'opencode']],
+  folder: '.config/opencode',
+  name: 'opencode.json',
+  otherName: 'opencode.jsonc',
+} as const satisfies FilePlace;
+
+const OPENCODE_SCHEMA = {
+  kind: 'first',
+  path: ['$schema'],
+  value: 'https://opencode.ai/config.json',
+} as const satisfies ClientSetting;
+
 const opencode: ConnectClient = {
   title: 'opencode',
   page: 'opencode.md',
   files: (server) => [
     {
       format: 'json',
-      place: {
-        variables: [['XDG_CONFIG_HOME', 'opencode']],
-        folder: '.config/opencode',
-        name: 'opencode.json',
-        otherName: 'opencode.jsonc',
-      },
-      settings: [
-        { kind: 'first', path: ['$schema'], value: 'https://opencode.ai/config.json' },
-        ...settingsOf(opencodeSettings(server)),
-      ],
+      place: OPENCODE_PLACE,
+      settings: [OPENCODE_SCHEMA, ...settingsOf(opencodeSettings(server))],
     },
   ],
   run: (server) => ({
@@ -116,10 +162,39 @@ const opencode: ConnectClient = {
     variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(server)) },
   }),
   tryIt: 'opencode run "Say hello."',
+  mcp: {
+    file: (server) => ({
+      format: 'json',
+      place: OPENCODE_PLACE,
+      settings: [
+        OPENCODE_SCHEMA,
+        ...settingsOf({
+          mcp: {
+            [TITLE]: {
+              type: 'remote',
+              url: mcpUrl(server),
+              headers: mcpHeaders({ key: opencodeKey(server) }),
+              enabled: true,
+              timeout: TOOL_CALL_SECONDS * 1000,
+            },
+          },
+        }),
+      ],
+    }),
+    tryIt: 'opencode mcp list',
+  },
 };
 
 /** How Cline names providers of this kind. It keeps one of them. */
 const CLINE_PROVIDER = 'openai-compatible';
+
+const CLINE_PLACE = {
+  variables: [
+    ['CLINE_DATA_DIR', 'settings'],
+    ['CLINE_DIR', 'data/settings'],
+  ],
+  folder: '.cline/data/settings',
+} as const;
 
 const cline: ConnectClient = {
   title: 'Cline',
@@ -127,14 +202,7 @@ const cline: ConnectClient = {
   files: (server) => [
     {
       format: 'json',
-      place: {
-        variables: [
-          ['CLINE_DATA_DIR', 'settings'],
-          ['CLINE_DIR', 'data/settings'],
-        ],
-        folder: '.cline/data/settings',
-        name: 'providers.json',
-      },
+      place: { ...CLINE_PLACE, name: 'providers.json' },
       settings: [
         { kind: 'first', path: ['version'], value: 1 },
         { kind: 'value', path: ['lastUsedProvider'], value: CLINE_PROVIDER },
@@ -159,6 +227,27 @@ const cline: ConnectClient = {
   ],
   run: () => null,
   tryIt: 'cline "Say hello."',
+  mcp: {
+    file: (server) => ({
+      format: 'json',
+      place: {
+        ...CLINE_PLACE,
+        fileVariable: 'CLINE_MCP_SETTINGS_PATH',
+        name: 'cline_mcp_settings.json',
+      },
+      settings: settingsOf({
+        mcpServers: {
+          [TITLE]: {
+            type: 'streamableHttp',
+            url: mcpUrl(server),
+            headers: mcpHeaders(server),
+            timeout: TOOL_CALL_SECONDS,
+          },
+        },
+      }),
+    }),
+    tryIt: 'cline mcp',
+  },
 };
 
 const continueDev: ConnectClient = {

@@ -15,7 +15,7 @@ import { unlessAborted } from '../kit/async/wait.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { responsesApi } from '../openai/responses/api.ts';
-import type { Turn } from '../canonical/context/turn-context.ts';
+import type { Turn, TurnContext } from '../canonical/context/turn-context.ts';
 import { OPEN_GATE, FREE_PASS, type TurnGate, type GatePass } from './turn-gate.ts';
 import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
@@ -77,6 +77,8 @@ interface Prepared {
   readonly holds: () => readonly string[];
   /** Sends a model request, as far as its budget knows. */
   readonly asksModel: () => boolean;
+  /** What the turn got for further model requests. */
+  readonly reserve: () => TurnContext['reserve'];
 }
 
 const prepared = async (
@@ -87,6 +89,7 @@ const prepared = async (
 ): Promise<Prepared> => {
   const metrics = createMetrics();
   const turn = new ManualTurn();
+  let reserve: TurnContext['reserve'];
   const ambient = fixedAmbient();
   const holds = new Set(['body']);
   let asksModel = (): boolean => false;
@@ -128,7 +131,8 @@ const prepared = async (
         isAdmin: () => true,
         observers: [],
         engine: {
-          plan(_request, { budget }) {
+          plan(_request, { budget, reserve: given }) {
+            reserve = given;
             asksModel = () => budget.take();
             return planOf((own) => turn.events(own));
           },
@@ -148,7 +152,13 @@ const prepared = async (
       },
     },
   );
-  return { prepared: run, turn, holds: () => [...holds], asksModel: () => asksModel() };
+  return {
+    prepared: run,
+    turn,
+    holds: () => [...holds],
+    asksModel: () => asksModel(),
+    reserve: () => reserve,
+  };
 };
 
 const started = async (signal: AbortSignal | null = null, rendering: Api = api) => {
@@ -225,6 +235,25 @@ describe('a detached run', () => {
     const frames = await collect(ready.detach().events());
     expect(frames[2]?.data).toMatchObject({ code: 'invalid_api_key' });
     expect([turn.pulled, holds()]).toEqual([[], []]);
+  });
+
+  it('lets its turn reserve further model requests, within the limits of the key', async () => {
+    const signal = new AbortController().signal;
+    const asked: unknown[] = [];
+    const gate: TurnGate = {
+      ...OPEN_GATE,
+      enter: async () => ({
+        ...FREE_PASS,
+        async steer(...args) {
+          asked.push(args);
+          throw gatewayError('rate_limit_exceeded');
+        },
+      }),
+    };
+    const { prepared: ready, reserve } = await prepared(null, async () => {}, gate);
+    await expect(reserve()?.(7, signal)).rejects.toMatchObject({ failure: { kind: 'rate_limit_exceeded' } });
+    expect(asked).toEqual([[7, signal]]);
+    ready.giveUp();
   });
 
   it('tells the gate whether its model was asked', async () => {

@@ -5,8 +5,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { openWorkspaceTrials } from '../../src/cli/doctor/workspaces.ts';
+import { hasSandbox } from '../support/agent-workers.ts';
 import { loadConfig } from '../../src/compose/features.ts';
 
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 let root: string;
 const at = (name: string): string => path.join(root, name);
 
@@ -30,7 +32,7 @@ const examine = async (mcpServers: object) => {
   }
 };
 
-it('tries the sandbox of each workspace on this machine, and leaves nothing', async () => {
+it.skipIf(!hasSandbox)('tries the sandbox of each workspace, and leaves nothing', NEEDS_SANDBOX, async () => {
   await writeFile(at('docs/secret.txt'), 'of the other workspace');
   const found = await examine({
     web: { workspace: at('web'), network: ['packages.example.com'] },

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -16,7 +16,10 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { openChecked } from '../conformance/responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from '../conformance/responses-sent.ts';
+import { openSocket, responseOf } from '../support/client-socket.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
+import { startHttpMcp } from '../support/mcp/http-server.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 
@@ -26,13 +29,19 @@ const folder = async (name: string): Promise<string> =>
   realpath(await mkdtemp(path.join(tmpdir(), `workspace-${name}-`)));
 const shop = await folder('shop');
 const docs = await folder('docs');
-afterAll(() => Promise.all([shop, docs].map((one) => rm(one, { recursive: true, force: true }))));
+const gone = await folder('gone');
+afterAll(() => Promise.all([shop, docs, gone].map((one) => rm(one, { recursive: true, force: true }))));
 await writeFile(path.join(docs, 'hello.txt'), 'hello\n');
 
+const web = await startHttpMcp();
+afterAll(() => web.close());
+const files = mcpFiles();
 const { proxy, client } = await openChecked(hello, {
-  PROXY_MCP_CONFIG: mcpFiles().write({
+  PROXY_MCP_CONFIG: files.write({
+    adder: { url: web.url },
     shop: { workspace: shop, require_approval: 'never' },
     docs: { workspace: docs, access: 'read' },
+    gone: { workspace: gone },
   }),
 });
 
@@ -78,6 +87,13 @@ const outputOf = (answer: Answer): string => {
   const call = answer.output.find((item) => item.type === 'mcp_call');
   return call?.output ?? 'no call';
 };
+
+const approve = (id: string, more: object = {}): ResponseInputItem => ({
+  type: 'mcp_approval_response',
+  approval_request_id: id,
+  approve: true,
+  ...more,
+});
 
 describe('a workspace', () => {
   it('is worked in with the tools of codex, and shown as an MCP server', async () => {
@@ -241,10 +257,75 @@ describe('a workspace', () => {
   });
 });
 
+describe('a workspace with other tools', () => {
+  it('is used together with an MCP server, whose calls the model sees in the same conversation', async () => {
+    const adds: ScriptStep = {
+      call: { name: 'add', namespace: 'mcp__adder', arguments: { a: 2, b: 3 }, callId: 'call_add' },
+    };
+    proxy.use(inTurn(says([adds]), says([command('echo a')]), hello));
+    const adder: Tool.Mcp = { type: 'mcp', server_label: 'adder', require_approval: 'never' };
+    const answer = await ask({ tools: [adder, workspace()] });
+    const shown = answer.output.map((item) =>
+      'server_label' in item ? [item.type, item.server_label] : item.type,
+    );
+    expect(shown).toEqual([
+      ['mcp_list_tools', 'shop'],
+      ['mcp_list_tools', 'adder'],
+      ['mcp_call', 'adder'],
+      ['mcp_call', 'shop'],
+      'message',
+    ]);
+    const calls = [
+      ['message', undefined],
+      ['function_call', 'call_add'],
+      ['function_call_output', 'call_add'],
+      ['function_call', 'call_1'],
+      ['function_call_output', 'call_1'],
+    ];
+    const seen = () => asked().map(({ type, call_id: id }) => [type, id]);
+    expect(seen()).toEqual(calls);
+    proxy.use(hello);
+    await ask({ input: 'More.', previous_response_id: answer.id, tools: [adder, workspace()] });
+    expect(seen().slice(0, calls.length)).toEqual(calls);
+  });
+
+  it('approves calls of an MCP server once, too', async () => {
+    const adds: ScriptStep = {
+      call: { name: 'add', namespace: 'mcp__adder', arguments: { a: 2, b: 3 }, callId: 'call_add' },
+    };
+    proxy.use(says([adds]));
+    const tools: Tool[] = [{ type: 'mcp', server_label: 'adder', require_approval: 'always' }, workspace()];
+    const first = await ask({ tools });
+    expect(first.output.at(-1)).toMatchObject({ type: 'mcp_approval_request', server_label: 'adder' });
+    proxy.use(inTurn(says([command('echo a')]), hello));
+    const second = await ask({ previous_response_id: first.id, input: [approve('mcpr_call_add')], tools });
+    expect(called(second.output)).toMatchObject([
+      { server_label: 'adder', output: '5', approval_request_id: 'mcpr_call_add' },
+      { server_label: 'shop' },
+    ]);
+  });
+
+  it('shows the model images, now and in later requests', async () => {
+    const pixel =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    await writeFile(path.join(shop, 'a.png'), Buffer.from(pixel, 'base64'));
+    proxy.use(thenDone({ call: { name: 'view_image', arguments: { path: 'a.png' }, callId: 'call_1' } }));
+    const answer = await ask();
+    const image = { type: 'input_image', image_url: expect.stringMatching(/^data:image\/png;base64,/) };
+    expect(asked().at(-1)).toMatchObject({
+      output: expect.arrayContaining([expect.objectContaining(image)]),
+    });
+    const seen = asked();
+    proxy.use(hello);
+    await ask({ input: 'More.', previous_response_id: answer.id, tools: [] });
+    expect(asked().slice(0, seen.length)).toEqual(seen);
+  });
+});
+
 describe('a request for a workspace', () => {
   it.each<[string, readonly Tool[], string, RegExp]>([
     ['two workspaces', [workspace(), workspace('docs')], 'tools[1]', /only one workspace/],
-    ['an unknown label', [workspace('shpo')], 'tools[0]', /configured are 'shop', 'docs'/],
+    ['an unknown label', [workspace('shpo')], 'tools[0]', /configured are 'adder', 'shop', 'docs', 'gone'/],
     ['a wrong filter', [workspace('shop', { allowed_tools: ['bash'] })], 'tools[0]', /names 'bash'/],
   ])('is refused with %s', async (_, tools, param, message) => {
     const before = proxy.model.requests.length;
@@ -257,18 +338,28 @@ describe('a request for a workspace', () => {
     expect(proxy.model.requests.length).toBe(before);
   });
 
+  it('is a 424 if the folder is gone, and uses up no approval', async () => {
+    proxy.use(says([command('echo a', 'call_g1Qd8f2kJ3mZ1xV7')]));
+    const tools = [workspace('gone')];
+    const first = await ask({ tools });
+    await rm(gone, { recursive: true });
+    const input = [approve('mcpr_call_g1Qd8f2kJ3mZ1xV7')];
+    const again = () => ask({ previous_response_id: first.id, input, tools });
+    await expect(again()).rejects.toMatchObject({
+      status: 424,
+      code: 'mcp_server_unavailable',
+      message: expect.stringContaining("'gone'"),
+    });
+    await mkdir(gone);
+    proxy.use(hello);
+    expect(outputOf(await again())).toContain('Output:\na\n');
+  });
+
   it('has an empty address, as from the AI SDK', async () => {
     proxy.use(hello);
     const { output } = await askUnchecked({ tools: [workspace('shop', { server_url: '' })] });
     expect(output[0]).toMatchObject({ type: 'mcp_list_tools', server_label: 'shop' });
   });
-});
-
-const approve = (id: string, more: object = {}): ResponseInputItem => ({
-  type: 'mcp_approval_response',
-  approval_request_id: id,
-  approve: true,
-  ...more,
 });
 
 describe('approvals', () => {
@@ -461,4 +552,144 @@ describe('other APIs', () => {
     const { content } = (await answer.json()) as { readonly content: readonly { readonly type: string }[] };
     expect(content.map(({ type }) => type)).toEqual(['mcp_tool_use', 'mcp_tool_result', 'text']);
   });
+});
+
+describe('a key', () => {
+  it('may use the workspaces that it has, and does not know of others', async () => {
+    const keyWith = async (fields: object): Promise<OpenAI> => {
+      const answer = await proxy.post('/v1/codex/keys', { name: 'worker', ...fields });
+      const { key } = (await answer.json()) as { readonly key: string };
+      return proxy.openai.withOptions({ apiKey: key });
+    };
+    proxy.use(hello);
+    const [none, some] = [await keyWith({}), await keyWith({ workspaces: ['sh*'] })];
+    expect((await askBy(some, {})).output[0]).toMatchObject({ server_label: 'shop' });
+    for (const [openai, label, known] of [
+      [none, 'shop', "'adder'."],
+      [some, 'docs', "'adder', 'shop'."],
+    ] as const)
+      await expect(askBy(openai, { tools: [workspace(label)] })).rejects.toMatchObject({
+        status: 400,
+        code: 'invalid_value',
+        param: 'tools[0]',
+        message: expect.stringMatching(
+          new RegExp(`there is no MCP server '${label}'.*configured are ${known}$`),
+        ),
+      });
+  });
+
+  it('cannot approve the call of another key', async () => {
+    proxy.use(says([command('echo x', 'call_k1Qd8f2kJ3mZ1xV7')]));
+    const tools = [workspace('shop', { require_approval: 'always' })];
+    const first = await ask({ tools });
+    const answer = await proxy.post('/v1/codex/keys', { name: 'thief', workspaces: ['*'] });
+    const { key } = (await answer.json()) as { readonly key: string };
+    await expect(
+      askBy(proxy.openai.withOptions({ apiKey: key }), {
+        previous_response_id: first.id,
+        input: [approve('mcpr_call_k1Qd8f2kJ3mZ1xV7')],
+        tools,
+      }),
+    ).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
+  });
+});
+
+describe('a client that speaks while the model works', () => {
+  it('steers a stream', async () => {
+    proxy.use(
+      inTurn(
+        says([command('echo a')]),
+        says([{ text: 'One, two', end: 'open' }, { hang: true }]),
+        says([{ text: 'Un, deux.' }]),
+      ),
+    );
+    const stream = proxy.openai.responses.stream({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [workspace()],
+    });
+    const id = Promise.withResolvers<string>();
+    stream.on('response.created', ({ response }) => id.resolve(response.id));
+    await new Promise<void>((resolve) => {
+      stream.on('response.output_text.delta', ({ snapshot }) => snapshot.includes('two') && resolve());
+    });
+    const steered = await proxy.post(`/v1/responses/${await id.promise}/steer`, { input: 'In French.' });
+    expect(steered.status).toBe(202);
+    const answer = await stream.finalResponse();
+    expect(answer.output.map(({ type }) => type)).toEqual([
+      'mcp_list_tools',
+      'mcp_call',
+      'message',
+      'message',
+    ]);
+    expect(answer.output_text).toContain('Un, deux.');
+    expect(asked().map(({ type, role }) => role ?? type)).toEqual([
+      'user',
+      'function_call',
+      'function_call_output',
+      'user',
+    ]);
+  });
+
+  it('uses a WebSocket', async () => {
+    proxy.use(thenDone(command('echo a')));
+    const socket = await openSocket(proxy);
+    const end = await socket.create({ model: 'gpt-5.5', input: [QUESTION], tools: [workspace()] });
+    expect(objectsIn(responseOf(end)['output']).map(({ type }) => type)).toEqual([
+      'mcp_list_tools',
+      'mcp_call',
+      'message',
+    ]);
+    socket.ws.close();
+  });
+});
+
+it('works without the relay, where codex reserves the names of its tools', async () => {
+  const folderOfPlain = await folder('plain');
+  const plain = await startProxy(
+    inTurn(
+      says([{ call: { name: 'tool_exec_command', arguments: { cmd: 'echo a' }, callId: 'call_1' } }]),
+      says([{ call: { name: 'apply_patch', arguments: { input: PATCH }, callId: 'call_2' } }]),
+      hello,
+    ),
+    {
+      PROXY_WIRE: 'off',
+      PROXY_MCP_CONFIG: files.write({ shop: { workspace: folderOfPlain, require_approval: 'never' } }),
+    },
+  );
+  try {
+    expect(called((await askBy(plain.openai, {})).output)).toMatchObject([
+      { name: 'exec_command', output: expect.stringContaining('Output:\na\n') },
+      { name: 'apply_patch', arguments: JSON.stringify({ patch: PATCH }) },
+    ]);
+    expect(await readFile(path.join(folderOfPlain, 'a.txt'), 'utf8')).toBe('"héllo"\n');
+  } finally {
+    await plain.close();
+    await rm(folderOfPlain, { recursive: true, force: true });
+  }
+});
+
+it('counts runs, calls and approvals', async () => {
+  proxy.use(inTurn(says([command('echo a')]), hello));
+  await ask({ tools: [workspace('docs', { require_approval: 'never' })] });
+  proxy.use(says([command('echo a', 'call_m1Qd8f2kJ3mZ1xV7')]));
+  const first = await ask({ tools: [workspace('docs')] });
+  proxy.use(hello);
+  const input = [approve('mcpr_call_m1Qd8f2kJ3mZ1xV7', { approve: false })];
+  await ask({ previous_response_id: first.id, input, tools: [workspace('docs')] });
+  const metrics = await (await proxy.get('/metrics')).text();
+  const ofDocs = metrics.split('\n').filter((line) => line.includes('workspace="docs"'));
+  expect(ofDocs.filter((line) => !line.startsWith('proxy_workspace_runs_total'))).toEqual(
+    expect.arrayContaining([
+      'proxy_workspace_runs_active{workspace="docs"} 0',
+      'proxy_workspace_approvals_total{workspace="docs",decision="asked"} 1',
+      'proxy_workspace_approvals_total{workspace="docs",decision="declined"} 1',
+      expect.stringMatching(
+        /^proxy_workspace_calls_total\{workspace="docs",tool="exec_command",outcome="completed"\} \d/,
+      ),
+    ]),
+  );
+  expect(ofDocs.join('\n')).toMatch(
+    /proxy_workspace_runs_total\{workspace="docs",outcome="completed"\} [3-9]/,
+  );
 });

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { WorkspaceCommand } from '../../src/features/agents/run/commands.ts';
-import { openAgentScene, type AgentScene } from '../support/agent-workers.ts';
+import { hasSandbox, openAgentScene, type AgentScene } from '../support/agent-workers.ts';
 
 const never = new AbortController().signal;
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
 let scene: AgentScene;
 
 const sh = (script: string, more: Partial<WorkspaceCommand> = {}): WorkspaceCommand => ({
@@ -38,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-describe('a command in a workspace', () => {
+describe.skipIf(!hasSandbox)('a command in a workspace', NEEDS_SANDBOX, () => {
   it('runs in its sandbox, with its variables', async () => {
     const script = `pwd; cat hello.txt; echo; echo "$SHOP_TOKEN$SECRET_X"; cat ../secrets/hello.key ${scene.stateDir}/run/*/config.toml; exit 3`;
     expect(await scene.workers.exec(sh(script, { folder: 'deep' }), never)).toEqual({
@@ -101,7 +102,7 @@ describe('a command in a workspace', () => {
   });
 });
 
-describe('a search in a workspace', () => {
+describe.skipIf(!hasSandbox)('a search in a workspace', NEEDS_SANDBOX, () => {
   it('finds files by parts of their names, but none that are hidden or elsewhere', async () => {
     expect(await scene.workers.searchFiles(scene.workspace, 'hlo', never)).toEqual([
       { path: 'deep/hello.txt', isFolder: false, score: expect.any(Number) },

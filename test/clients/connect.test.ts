@@ -12,6 +12,9 @@ import { CLAUDE, CLAUDE_FOLDER, HAS_CLAUDE } from '../support/claude-code.ts';
 import { closedHost } from '../support/closed-host.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { openProxy } from '../support/open-proxy.ts';
+import { answer } from '../../src/demo/answer.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { hello } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 
@@ -132,6 +135,49 @@ describe('connect codex', () => {
   });
 });
 
+/** Calls the tool `ask` of this server over MCP, and then answers with its result. */
+const callsAsk: Script = ({ body }, connection) => {
+  const [name] = /[\w-]*codex-app-server-proxy__ask/.exec(JSON.stringify(body['tools'] ?? [])) ?? [];
+  const steps = (): readonly ScriptStep[] => {
+    if (name === undefined) return [{ text: 'Paris.' }];
+    if (JSON.stringify(body['input']).includes('Paris.')) return [{ text: 'It is Paris.' }];
+    return [{ call: { name, arguments: { prompt: 'What is the capital of France?' } } }];
+  };
+  return answer(connection, steps());
+};
+
+describe.skipIf(!HAS_CLAUDE)('connect claude --mcp', { meta: { needs: CLAUDE } }, () => {
+  it('writes a file with which Claude Code calls the tools of this server', async () => {
+    expect(await connect('claude', '--mcp', '--yes', ...SERVER)).toMatchObject({ code: 0 });
+    const listed = await runClient('claude', 'mcp', 'list');
+    expect(listed.out).toMatch(/codex-app-server-proxy: \S+\/mcp \(HTTP\) - . Connected/);
+    await connect('claude', '--yes', ...SERVER);
+    proxy.use(callsAsk);
+    const tool = [
+      '--allowedTools',
+      'mcp__codex-app-server-proxy__ask',
+      // The model would have to look for it.
+      '--settings',
+      '{"env":{"ENABLE_TOOL_SEARCH":"false"}}',
+    ];
+    const asked = await runClient('claude', '-p', 'What is the capital of France?', ...tool);
+    proxy.use(hello);
+    expect(asked).toMatchObject({ code: 0, out: 'It is Paris.\n' });
+  });
+});
+
+describe('connect codex --mcp', () => {
+  it('writes a file with which codex connects to this server', async () => {
+    await connect('codex', '--mcp', '--yes', ...SERVER);
+    await connect('codex', '--yes', ...SERVER);
+    const before = proxy.log.length;
+    const asked = await runClient('codex', 'exec', '--skip-git-repo-check', '--strict-config', 'Say hello.');
+    expect(asked).toMatchObject({ code: 0, out: ANSWER });
+    const routes = proxy.log.slice(before).map(({ method, route }) => `${String(method)} ${String(route)}`);
+    expect(routes).toEqual(expect.arrayContaining(['POST /mcp', 'POST /v1/responses']));
+  });
+});
+
 describe('connect env --run', () => {
   it('passes signals on, and returns the exit code of the program', async () => {
     const program = `process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log(process.env.ANTHROPIC_BASE_URL)`;
@@ -173,9 +219,9 @@ describe('the proof that this server knows its key', () => {
     const asked = request(`${proxy.url}/v1/codex/key-proof?nonce=${nonce}`, {
       headers: { host: 'rebound.example' },
     }).end();
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    answer.resume();
-    expect(answer.statusCode).toBe(403);
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(403);
   });
 
   it('is not given without a limit', async () => {

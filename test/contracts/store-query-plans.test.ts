@@ -6,6 +6,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { agentStoreOf } from '../../src/features/agents/store/agent-store.ts';
 import { stateStoreOf } from '../../src/features/state/store/state-store.ts';
 import { usageStore } from '../../src/features/usage/store.ts';
 import { usageRow } from '../support/usage-rows.ts';
@@ -76,6 +77,85 @@ const EVERYTHING: RequestSearch = {
 };
 
 const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
+
+/** Calls every method of the agents. */
+const callAgents = async (): Promise<void> => {
+  const {
+    agentSessions: sessions,
+    agentEvents,
+    agentApprovals,
+    savedAgents: agents,
+  } = agentStoreOf(methods as Store);
+  const page = { after: null, order: 'desc', limit: 1 } as const;
+  await agents.add({ id: 'g', owner: 'a', createdAt: 0, expiresAt: FUTURE, body: '{}' });
+  await agents.find('a', 'g', FUTURE);
+  await agents.list('a', page);
+  await agents.list('a', { ...page, after: 'g', order: 'asc' });
+  await agents.update('a', 'g', { from: '{}', body: '[]', expiresAt: FUTURE });
+  await agents.delete('a', 'g');
+  await agentApprovals.useApproval('a', 'p', FUTURE);
+  await agentApprovals.giveBackApproval('a', 'p');
+  const row = {
+    id: 's1',
+    owner: 'a',
+    agentId: 'g',
+    workspace: 'w',
+    phase: 'idle',
+    rev: 0,
+    nextEvent: 1,
+    nextItem: 0,
+    createdAt: 0,
+    lastActiveAt: 0,
+    queuedAt: null,
+    deadlineAt: null,
+    metadata: {},
+    settings: '{}',
+    state: '{}',
+  } as const;
+  const change = {
+    ...row,
+    phase: 'queued',
+    queuedAt: 1,
+    expiresAt: FUTURE,
+    events: ['1'],
+    turns: [{ id: 't', pos: 1, body: '{}' }],
+    items: [{ id: 'i', pos: 0, turnId: 't', body: '{}', raw: '[]' }],
+    nextItem: 1,
+    eventsExpireAt: FUTURE,
+    expireEventsAt: FUTURE,
+    inputKey: { key: 'k', body: 'b', expiresAt: FUTURE },
+    room: { maxQueued: 5, runs: 1 },
+    metadata: { a: 'b' },
+  } as const;
+  await sessions.create(row, change, 5);
+  await sessions.change('a', 's1', 1, { ...change, metadata: { c: 'd' } });
+  await sessions.find('a', 's1');
+  await sessions.inputOf('a', 's1', 'k');
+  await sessions.queues();
+  await sessions.claim('w', { instance: 'i', beat: 0 }, 1);
+  const writes = { events: ['2'], turns: [], items: [], nextItem: 2, eventsExpireAt: FUTURE };
+  await sessions.append('a', 's1', { instance: 'i', first: 3 }, writes);
+  await sessions.append('a', 's1', { instance: 'j', first: 3 }, writes);
+  await sessions.renew({ instance: 'i', beat: 1 }, ['s1']);
+  await sessions.take({ instance: 'j', beat: 0 }, await sessions.leases(1));
+  await sessions.overdue(1);
+  const search = { ...page, agentId: null, metadata: {} };
+  await sessions.list('a', search);
+  await sessions.list('a', { ...search, agentId: 'g', metadata: { c: 'd' }, after: 's1', order: 'asc' });
+  await sessions.turn('a', 's1', 't');
+  await sessions.turns('a', 's1', page);
+  await sessions.turns('a', 's1', { ...page, after: 't' });
+  for (const turnId of ['t', null]) {
+    await sessions.items('a', 's1', turnId, page);
+    await sessions.items('a', 's1', turnId, { ...page, after: 'i' });
+  }
+  await sessions.history('a', 's1', 0, 1);
+  await agentEvents.after('a', 's1', 0, 1);
+  database.exec(
+    'update agent_events set expires_at = 0; update agent_input_keys set expires_at = 0; update agent_sessions set expires_at = 0',
+  );
+  await sessions.delete('a', 's1', 9);
+};
 
 /** Calls every method, so that every statement is seen. */
 beforeAll(async () => {
@@ -165,6 +245,8 @@ beforeAll(async () => {
     await usage.latencies({ ...hours, keyIds });
   }
   await usage.put([usageRow('u', { expiresAt: 1 })]);
+  await callAgents();
+  await agentStoreOf(methods as Store).agentApprovals.useApproval('a', 'q', 1);
   database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
   await store.sweep(10);
   await memory.drop('reasoning', ['k']);
@@ -191,11 +273,11 @@ it('sees every operation', () => {
 });
 
 /**
- * `path` is the list of segments of one chain, `claims`, `changes` and `items` are lists of values, `counter` is the counters of a key, and `responses_lease` has only the responses that run. Requests are read in
+ * `path` is the list of segments of one chain, `claims`, `changes` and `items` are lists of values, `counter` is the counters of a key, `responses_lease` has only the responses that run, and two indices of sessions only those that wait or run. Requests are read in
  * the order of their ids, until there are enough; `PROXY_REQUEST_LOG_ROWS` limits their number.
  */
 const READS_ALL =
-  /^SCAN (?!(?:path|claims|changes|counter|items)\b|CONSTANT ROW|\d+-ROW VALUES|responses USING INDEX responses_lease|requests USING (?:COVERING )?INDEX sqlite_autoindex)/;
+  /^SCAN (?!(?:path|claims|changes|counter|items)\b|CONSTANT ROW|\d+-ROW VALUES|responses USING INDEX responses_lease|agent_sessions USING (?:COVERING )?INDEX agent_sessions_(?:queue|lease)|requests USING (?:COVERING )?INDEX sqlite_autoindex)/;
 
 it('reads no table as a whole', () => {
   const scans = [...statements].flatMap(([sql, parameters]) =>

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -16,6 +17,11 @@ import {
 } from '../../src/features/agents/run/workers.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
+
+/** Commands of agents run in a sandbox, which not every container allows. */
+export const hasSandbox =
+  process.platform === 'linux' &&
+  spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', 'true']).status === 0;
 
 /** A model request of codex, as far as tests read it. */
 export interface AgentModelRequest extends JsonObject {
@@ -174,7 +180,7 @@ export const openAgentScene = async (
     maxRssMb: 4096,
     maxHomeMb: 4096,
     maxThreads: 500,
-    logger: { debug() {}, info() {}, warn: trouble, error: trouble },
+    logger: { trace() {}, debug() {}, info() {}, warn: trouble, error: trouble, fatal: trouble },
     ...more.options,
   });
   return {
@@ -245,7 +251,7 @@ export const runCalls = async (
     agent = await startAgent(place);
     await agent.ended;
   } finally {
-    await place.close(agent);
+    await place.close(agent, 'ended');
   }
   const [, heard] = scene.model.requests.slice(before);
   return Object.fromEntries(

@@ -26,6 +26,14 @@ export const PLACES: Readonly<Record<string, readonly string[]>> = {
   pi: ['.pi/agent/models.json', '.pi/agent/settings.json'],
 };
 
+/** The same with `--mcp`. */
+export const MCP_PLACES: Readonly<Record<string, string>> = {
+  claude: '.claude.json',
+  codex: '.codex/config.toml',
+  opencode: '.config/opencode/opencode.json',
+  cline: '.cline/data/settings/cline_mcp_settings.json',
+};
+
 /** The key that the server makes for a client. */
 export const keyFor = (client: string): string => `sk-proxy-made-for-${client}`;
 
@@ -34,9 +42,12 @@ export const startModelList = async (): Promise<{
   readonly port: number;
   /** The keys that it has made. */
   readonly made: Set<string>;
+  /** The workspaces that keys were given. */
+  readonly workspaces: Map<string, unknown>;
   close(): void;
 }> => {
   const made = new Set<string>();
+  const workspaces = new Map<string, unknown>();
   const salt = 'a-salt';
   const proofKey = await proofKeyOf(KEY, salt);
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
@@ -49,10 +60,20 @@ export const startModelList = async (): Promise<{
     const key = request.headers.authorization?.replace('Bearer ', '') ?? '';
     if (key !== KEY && !made.has(key)) return [401, { error: {} }];
     if (request.method === 'POST') {
-      const { name, scopes } = (await json(request)) as { name: string; scopes: readonly string[] };
-      const [, client = ''] = /^connect: (\S+) on ./.exec(name) ?? [];
-      if (scopes.join() !== 'infer') return [400, { error: { message: 'too many scopes' } }];
+      const body = (await json(request)) as {
+        name?: string;
+        scopes?: readonly string[];
+        workspaces?: unknown;
+      };
+      const [, changed] = /^\/v1\/codex\/keys\/key_(.+)$/.exec(pathname) ?? [];
+      if (changed !== undefined) {
+        workspaces.set(changed, body.workspaces);
+        return [200, {}];
+      }
+      const [, client = ''] = /^connect: (\S+) on ./.exec(body.name ?? '') ?? [];
+      if (body.scopes?.join() !== 'infer') return [400, { error: { message: 'too many scopes' } }];
       made.add(keyFor(client));
+      workspaces.set(client, body.workspaces);
       return [200, { id: `key_${client}`, key: keyFor(client) }];
     }
     if (request.method === 'DELETE') {
@@ -76,7 +97,7 @@ export const startModelList = async (): Promise<{
     })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, made, close: () => void server.close() };
+  return { port: (server.address() as AddressInfo).port, made, workspaces, close: () => void server.close() };
 };
 
 interface Extra {

@@ -6,6 +6,8 @@ import { hostname } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { keyFor, openConnectRoom, startModelList } from '../../../test/support/connect-room.ts';
+import { loadSettings } from '../explain.ts';
+import { reachServer } from './server.ts';
 
 const models = await startModelList();
 afterAll(() => models.close());
@@ -96,5 +98,45 @@ describe('connect sends no key to another program at the port', () => {
     expect(asked).toMatchObject({ code: 1, asked: expect.stringMatching(/Send it the key\?$/) });
     expect(received).toContain('key-proof');
     expect(received).not.toContain('sk-');
+  });
+
+  it('neither does the command mcp', async () => {
+    answer = (_, respond) => respond(200, '{}');
+    const { code, err } = await room.run('mcp', { environment: { PORT: port } });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /does not prove that it knows the key .* Nothing was sent to it\. Start this server: /,
+      ),
+    ]);
+    expect(received).not.toContain('sk-');
+  });
+});
+
+describe('the server of the command mcp', () => {
+  const reach = async (url: string | null, environment: Record<string, string> = {}) =>
+    reachServer(
+      await loadSettings({
+        PROXY_STATE_DIR: room.at('state'),
+        PORT: String(models.port),
+        ...environment,
+      }),
+      { url, startCommand: 'npm start' },
+    );
+
+  it('is the configured one, with the key of the state folder', async () => {
+    const url = `http://127.0.0.1:${models.port}`;
+    expect(await reach(null)).toEqual({ url, key: room.read('state/api-key').trim() });
+    expect(await reach(`${url}/v1/`, { PROXY_API_KEY: 'sk-named' })).toEqual({ url, key: 'sk-named' });
+  });
+
+  it('has to run', async () => {
+    await expect(reach(null, { PORT: '1' })).rejects.toThrow(
+      'No server answers at http://127.0.0.1:1. Start it first: npm start',
+    );
+    const elsewhere = { PROXY_API_KEY: 'sk-named' };
+    await expect(reach('http://nowhere.invalid', elsewhere)).rejects.toThrow(
+      'No server answers at http://nowhere.invalid. Start it first: npm start',
+    );
   });
 });

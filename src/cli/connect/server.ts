@@ -27,12 +27,18 @@ interface FoundServer {
   readonly notes: readonly string[];
 }
 
-interface ServerSearch {
-  readonly client: string;
+interface ServerChoice {
+  /** Null: the one of the settings. */
   readonly url: string | null;
-  readonly model: string | null;
   /** How to start the server. */
   readonly startCommand: string;
+}
+
+interface ServerSearch extends ServerChoice {
+  readonly client: string;
+  readonly model: string | null;
+  /** The workspaces that the key may use; null: it needs none. */
+  readonly workspaces: readonly string[] | null;
   /** Where the key of the client is kept. */
   readonly records: Records;
   readonly agrees: (question: string) => Promise<boolean>;
@@ -59,7 +65,10 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
   const kept = await wanted.records.readKey(url);
   if (proof === 'silent') return silentServer(url, kept, wanted);
   const known = kept === null ? 'rejected' : await askModel(url, kept, model);
-  if (kept !== null && known !== 'rejected') return foundServer(url, kept, known, wanted);
+  if (kept !== null && known !== 'rejected') {
+    await allowWorkspaces(url, own, kept, wanted);
+    return foundServer(url, kept, known, wanted);
+  }
   const made = await makeKey(url, own, wanted);
   if (made === null) return silentServer(url, null, wanted);
   const asked = await askModel(url, made, model);
@@ -67,6 +76,30 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
   const found = foundServer(url, made, asked, wanted);
   return { ...found, notes: [...made.notes, ...found.notes] };
 };
+
+/**
+ * Address and key of the server, for a command that talks to it itself. Throws if nothing answers there, and if the key of
+ * this installation would go to a program that does not prove that it knows it.
+ */
+export const reachServer = async (
+  config: Config,
+  { url: given, startCommand }: ServerChoice,
+): Promise<{ readonly url: string; readonly key: string }> => {
+  const url = given === null ? ownUrl(config.http) : givenUrl(given);
+  const { key, keyFile } = await ownKeyOf(config, url, startCommand);
+  const proof = isThisMachine(url, addressOf(config.http))
+    ? await askProof(url, key)
+    : await askHealth(url, key);
+  if (proof === 'silent')
+    throw new PlainError(`No server answers at ${url}. Start it first: ${startCommand}`);
+  // The user has chosen a key that is set. It may be a named one, which the server does not prove to know.
+  if (typeof proof === 'object' && keyFile !== null)
+    throw new PlainError(`${proof.problem} Nothing was sent to it. Start this server: ${startCommand}`);
+  return { url, key };
+};
+
+const askHealth = async (url: string, key: string): Promise<'proven' | 'silent'> =>
+  (await callServer('GET', `${url}/healthz`, key)) === null ? 'silent' : 'proven';
 
 const foundServer = (
   url: string,
@@ -76,6 +109,21 @@ const foundServer = (
 ): FoundServer => {
   const model = modelFacts(asked, wanted.model);
   return { facts: { url, key, keyFile, model }, notes: asked === null ? [silentNote(url, model)] : [] };
+};
+
+/** The key of an earlier run gets the workspaces that are named now. */
+const allowWorkspaces = async (
+  url: string,
+  own: ServerKey,
+  { id }: KeptKey,
+  { workspaces }: ServerSearch,
+): Promise<void> => {
+  if (workspaces === null || workspaces.length === 0) return;
+  const path = `/v1/codex/keys/${encodeURIComponent(id)}`;
+  const changed = await callServer('POST', `${url}${path}`, own.key, { workspaces });
+  if (changed?.status === 200) return;
+  const { message } = errorIn(changed?.body ?? {});
+  throw new PlainError(`The key of this client could not be given these workspaces. ${message}`.trim());
 };
 
 const silentServer = (url: string, kept: ServerKey | null, wanted: ServerSearch): FoundServer => {
@@ -93,10 +141,15 @@ const MAX_NAME_CHARS = 100;
 const makeKey = async (
   url: string,
   own: ServerKey,
-  { client, records }: ServerSearch,
+  { client, workspaces, records }: ServerSearch,
 ): Promise<(ServerKey & Pick<FoundServer, 'notes'>) | null> => {
   const name = `connect: ${client} on ${hostname()}`.slice(0, MAX_NAME_CHARS);
-  const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, scopes: ['infer'] });
+  const policy = {
+    scopes: ['infer'],
+    // An older server does not know the field.
+    ...(workspaces === null || workspaces.length === 0 ? {} : { workspaces }),
+  };
+  const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, ...policy });
   if (made === null) return null;
   const { status, body } = made;
   const { code, message } = errorIn(body);
@@ -105,7 +158,10 @@ const makeKey = async (
     const other = await records.readKey();
     return {
       ...(await records.keepKey({ url, id, name, key })),
-      notes: other === null || other.url === url ? [] : [otherNote(other)],
+      notes: [
+        ...(other === null || other.url === url ? [] : [otherNote(other)]),
+        ...(workspaces?.length === 0 ? [NO_WORKSPACE_NOTE] : []),
+      ],
     };
   }
   if (status === 401)
@@ -242,6 +298,9 @@ const tokensIn = (object: JsonObject, key: string): number | null => {
 const noKeyNote = (url: string): string =>
   `The server at ${url} cannot make a key for this client: it stores nothing (PROXY_STORE=off), or is an older version. ` +
   'The client gets the key that you use yourself, which may do more than the client needs.';
+
+const NO_WORKSPACE_NOTE =
+  'The key of this client may use no workspace, so the client gets the tools ask and review, and not codex. With --workspaces and their names, or *, it gets all.';
 
 const otherNote = ({ url, name, id }: KeptKey): string =>
   `The key ${JSON.stringify(name)} (${id}) of the server at ${url}, which this client had before, still works there.`;

@@ -30,6 +30,8 @@ export const placeOnDisk = async (
 ): Promise<string> => {
   // npm scripts run in the project's folder; npm passes the one of the user in a variable.
   const base = environment['INIT_CWD'] ?? process.cwd();
+  const chosen = place.fileVariable === undefined ? '' : (environment[place.fileVariable] ?? '');
+  if (chosen !== '') return path.resolve(base, chosen);
   const moved = place.variables?.find(([name]) => (environment[name] ?? '') !== '');
   const folder =
     moved === undefined

@@ -17,7 +17,7 @@ import {
   type Catalogue,
   type CatalogueKind,
 } from './catalogue.ts';
-import { configToml, type AgentSandbox, type CodexSettings } from './config-toml.ts';
+import { configToml, type AgentSandbox } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { LoginStore, type KeptLogin, revisionOf } from './login-store.ts';
 import { projectFolders } from './private-folders.ts';
@@ -36,22 +36,26 @@ import { ACCESS_TOKEN_ENV, authOf } from './access-token.ts';
  * each other. `CODEX_SQLITE_HOME` would separate only the databases, not the
  * configuration.
  */
-export interface CodexHomes {
+export interface CodexHomes extends WorkerHomes {
   /** Where `codex login` must put a login for us: `CODEX_HOME=<this> codex login`. */
   readonly loginHome: string;
   /** The login in it, with its copies in the homes of app-servers, or an access token. */
   readonly login: KeptLogin;
   /** Directory of other persistent files. */
   readonly lastingDirectory: string;
-  readonly binary: CodexBinary;
   /** The models bundled with this codex version, in its own form. */
   readonly bundled: readonly JsonObject[];
-  /** Uses the bundled models without a catalogue. */
-  create(backend: BackendTarget, catalogue?: Catalogue): Promise<CodexHome>;
   /** A home for an app-server whose tools work in folders of the deployment. It has no login. */
   createForAgents(agents: AgentHome): Promise<CodexHome>;
   /** A home for a codex command that needs the login and codex's own catalogue. */
   createPlain(backend: BackendTarget): Promise<CodexHome>;
+}
+
+/** What the start of an app-server needs. */
+export interface WorkerHomes {
+  readonly binary: CodexBinary;
+  /** Uses the bundled models without a catalogue. */
+  create(backend: BackendTarget, catalogue?: Catalogue): Promise<CodexHome>;
   /** Throws ENOSPC, with this cause, if the disk has no space for another home. */
   requireSpace(cause: unknown): Promise<void>;
 }
@@ -209,11 +213,13 @@ const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Cat
 };
 
 /** What differs between homes besides the backend. */
-interface HomeKind extends Partial<Pick<CodexSettings, 'sandbox' | 'allowsFeedback'>> {
+interface HomeKind {
   /** Content of the catalogue file; null: codex asks its backend for the models. */
   readonly catalogue: string | null;
   /** Where threads work. Default: the working directory. */
   readonly folders?: readonly string[];
+  readonly sandbox?: AgentSandbox;
+  readonly allowsFeedback?: boolean;
 }
 
 interface HomeContents {

@@ -39,9 +39,9 @@ it('knows what was asked for, and by which call', () => {
 });
 
 it('declines everything else in its own format', () => {
-  expect([declineOf(COMMAND), declineOf('item/tool/requestUserInput').kind, declineOf('unheard/of').kind]).toEqual([
-    { kind: 'result', result: { decision: 'decline' } },
-    'error',
-    'error',
-  ]);
+  expect([
+    declineOf(COMMAND),
+    declineOf('item/tool/requestUserInput').kind,
+    declineOf('unheard/of').kind,
+  ]).toEqual([{ kind: 'result', result: { decision: 'decline' } }, 'error', 'error']);
 });

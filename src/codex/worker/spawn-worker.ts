@@ -2,11 +2,11 @@ import type { AppServerSettings } from '../app-server.ts';
 import type { BackendTarget } from '../home/backend.ts';
 import type { Catalogue } from '../home/catalogue.ts';
 import { dropLogRows } from '../home/log-database.ts';
-import type { CodexHomes } from '../home/prepare-home.ts';
+import type { WorkerHomes } from '../home/prepare-home.ts';
 import { startWorker, type StartWorker, type Worker } from './worker.ts';
 
 export interface WorkerSpawnerOptions extends AppServerSettings {
-  readonly homes: Pick<CodexHomes, 'binary' | 'create' | 'requireSpace'>;
+  readonly homes: WorkerHomes;
   readonly backend: BackendTarget;
   /** The models for the next worker; default: the bundled ones. */
   readonly catalogue?: () => Promise<Catalogue>;

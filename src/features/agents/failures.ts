@@ -25,6 +25,11 @@ export const AGENT_FAILURES = {
     'the session is unknown, deleted, expired, or belongs to another key',
   ),
   unknown_turn: row(404, 'This turn was not found.', 'the session has no such turn'),
+  unknown_environment: row(
+    404,
+    'This environment was not found.',
+    'the environment does not exist, or the key may not use its workspace',
+  ),
   unknown_subagent: row(404, 'This subagent was not found.', 'always: sessions have no subagents'),
   unknown_artifact: row(404, 'This artifact was not found.', 'always: sessions have no artifacts'),
   session_busy: row(

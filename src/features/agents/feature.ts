@@ -80,6 +80,168 @@ export const AGENT_TABLES = {
     agentOutputBytes: counter('proxy_agent_output_bytes_total', 'Bytes that commands in sessions printed.'),
   },
   routes: {
+    'POST /v1/agents/sessions': {
+      after: 'GET /v1/chat/completions/:id/messages',
+      access: 'key',
+      about:
+        'Creates a session of an agent: `environment` (a workspace, or none), `agent`, `agent_id`, `input`, `metadata`. With `stream: true` it answers with the events of the first turn. See [agents](agents.md).',
+    },
+    'GET /v1/agents/sessions': {
+      access: 'key',
+      about:
+        'The sessions of the key. `agent_id`, `metadata[key]=value`, `limit`, `order` (default `desc`), `after`.',
+    },
+    'GET /v1/agents/sessions/:id': {
+      access: 'key',
+      about: 'A session.',
+    },
+    'POST /v1/agents/sessions/:id': {
+      access: 'key',
+      about: 'Changes `agent` (model, effort, service tier, tools) from the next turn on, and `metadata`.',
+    },
+    'DELETE /v1/agents/sessions/:id': {
+      access: 'key',
+      about:
+        'Deletes a session with its turns and items. Files in the workspace stay. 409 while a turn has not ended.',
+    },
+    'POST /v1/agents/sessions/:id/events': {
+      access: 'key',
+      about:
+        'Posts input: messages, a cancellation, results of functions. `Idempotency-Key` makes it safe to send again.',
+    },
+    'GET /v1/agents/sessions/:id/events': {
+      access: 'key',
+      about:
+        'The events of a session as they happen: first its present state. `after` or `Last-Event-ID` gives those after an event, for ten minutes after the end of its turn.',
+    },
+    'GET /v1/agents/sessions/:id/items': {
+      access: 'key',
+      about: 'The items of a session. `limit`, `order` (default `desc`), `after`.',
+    },
+    'GET /v1/agents/sessions/:id/turns': {
+      access: 'key',
+      about: 'The turns of a session. `limit`, `order` (default `desc`), `after`.',
+    },
+    'GET /v1/agents/sessions/:id/turns/:turn_id': {
+      access: 'key',
+      about: 'A turn: its status, error and usage.',
+    },
+    'GET /v1/agents/sessions/:id/turns/:turn_id/items': {
+      access: 'key',
+      about: 'The items of a turn. `limit`, `order` (default `desc`), `after`.',
+    },
+    'GET /v1/agents/sessions/:id/subagents': {
+      access: 'key',
+      about: 'An empty list: sessions have no subagents.',
+    },
+    'GET /v1/agents/sessions/:id/subagents/*': {
+      access: 'key',
+      about: '404.',
+    },
+    'GET /v1/agents/sessions/:id/artifacts': {
+      access: 'key',
+      about: 'An empty list: files are in the workspace.',
+    },
+    'GET /v1/agents/sessions/:id/artifacts/*': {
+      access: 'key',
+      about: '404.',
+    },
+    'DELETE /v1/agents/sessions/:id/artifacts/*': {
+      access: 'key',
+      about: '404.',
+    },
+    'GET /v1/agents/sessions/:id/traces': {
+      access: 'key',
+      about: 'An empty list.',
+    },
+    'GET /v1/agents/environments': {
+      access: 'key',
+      about: 'The workspaces that the key may use, as environments. `limit`, `order`, `after`.',
+    },
+    'POST /v1/agents/environments': {
+      access: 'key',
+      about: '404: the operator names the workspaces.',
+    },
+    'POST /v1/agents/environments/templates/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'GET /v1/agents/environments/templates/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'DELETE /v1/agents/environments/templates/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'GET /v1/agents/environments/:id': {
+      access: 'key',
+      about: 'One of them: whether its folder is there.',
+    },
+    'POST /v1/agents/environments/:id/files': {
+      access: 'key',
+      about: '404: files are in the folder of the workspace.',
+    },
+    'GET /v1/agents/environments/:id/files': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'POST /v1/agents/automations/*': {
+      access: 'key',
+      about: '404: there are no automations.',
+    },
+    'GET /v1/agents/automations/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'DELETE /v1/agents/automations/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'POST /v1/agents': {
+      access: 'key',
+      about:
+        'Saves an agent: `model`, `instructions`, `tools`, `reasoning`, `text`, `service_tier`, `name`, `metadata`.',
+    },
+    'GET /v1/agents': {
+      access: 'key',
+      about: 'The saved agents of the key. `limit`, `order` (default `desc`), `after`.',
+    },
+    'GET /v1/agents/:id': {
+      access: 'key',
+      about: 'A saved agent.',
+    },
+    'POST /v1/agents/:id': {
+      access: 'key',
+      about: 'Changes a saved agent: given fields replace, null resets. Sessions keep their copy.',
+    },
+    'DELETE /v1/agents/:id': {
+      access: 'key',
+      about: 'Deletes a saved agent. Its sessions stay.',
+    },
+    'POST /v1/vaults/*': {
+      access: 'key',
+      about: '404: there are no vaults.',
+    },
+    'GET /v1/vaults/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'DELETE /v1/vaults/*': {
+      access: 'key',
+      about: '404, for the same reason.',
+    },
+    'POST /mcp': {
+      after: 'POST /v1/codex/reviews',
+      access: 'key',
+      about:
+        'The tools of this server for MCP clients, over Streamable HTTP: `codex`, `codex-reply`, `ask`, `review`. See [agents](agents.md#mcp).',
+    },
+    'GET /mcp': {
+      access: 'key',
+      about: 'The stream of an MCP session, for messages that belong to no call.',
+    },
+    'DELETE /mcp': { access: 'key', about: 'Ends an MCP session.' },
     'GET /v1/codex/workspaces': {
       after: 'GET /v1/codex/mcp',
       access: 'key',

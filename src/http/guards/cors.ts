@@ -15,7 +15,7 @@ const MAX_AGE_SECONDS = 600;
 const MAX_REQUESTED_CHARS = 4_096;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 /** Response headers that a page cannot read unless they are exposed. */
-const EXPOSED = /^(?:x-|openai-|retry-after|request-id$)/;
+const EXPOSED = /^(?:x-|openai-|mcp-|retry-after|request-id$)/;
 /** Exposed in every answer, even if absent, so that any answer shows what a page may read. */
 const ALWAYS_EXPOSED = [
   'retry-after',

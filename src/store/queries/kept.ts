@@ -95,7 +95,7 @@ const NOTES: TableNotes<{ kept_bytes: KeptBytesTable }> = {
   kept_bytes: {
     after: 'usage',
     about:
-      'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',
+      'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events`, `chat_completions`, `agents`, `agent_sessions`, `agent_turns`, `agent_items` and `agent_events` count the sealed columns, and 500 bytes for each row.',
     columns: {
       owner: '',
       shard:

@@ -66,7 +66,7 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
   const ambient = fixedAmbient();
   const engine = withWorkspaces(inner, {
     workspaces: ALL,
-    access: { usableBy: (keyId) => (keyId === 'caller' ? ALL : []) },
+    usableBy: (keyId) => (keyId === 'caller' ? ALL : []),
     servers: ['tickets'],
     runs,
     approvals: approvalsInMemory(ambient.clock),
@@ -379,6 +379,13 @@ describe('an approved call', () => {
     expect(await codeOf(run({ items: third }))).toBe('no error');
   });
 
+  it('is used up if its run was ended while it started', async () => {
+    const { run, runs } = setUp();
+    runs.refusal = gatewayError('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('worker_lost');
+    expect(await codeOf(run({ items }))).toBe('approval_already_used');
+  });
+
   it('is not run again by a turn that is run again', async () => {
     const { plan, runs } = setUp();
     const planned = plan({ items });
@@ -393,8 +400,8 @@ describe('an approved call', () => {
     const later = [user, request(), request('call_2'), approved(), refused];
     await run({ items: later });
     expect(declined).toEqual(['web']);
-    const answered: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
-    await run({ items: [user, request('call_2'), refused, answered, user] });
+    const spoken: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
+    await run({ items: [user, request('call_2'), refused, spoken, user] });
     expect(declined).toEqual(['web']);
   });
 });

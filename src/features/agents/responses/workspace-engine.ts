@@ -28,9 +28,9 @@ import {
   type AgentRuns,
 } from '../run/port.ts';
 import type { AgentApprovalStore } from '../store/port.ts';
-import type { WorkspaceAccess } from '../workspaces/access.ts';
 import {
   codexHistory,
+  declinedIn,
   type ApprovedCodexCall,
   type CodexHistory,
   type LabelOwners,
@@ -40,7 +40,8 @@ import { choiceOfCodex, sortWorkspaces, type SortedWorkspaces, type WorkspaceUse
 export interface WorkspaceEngineDeps {
   /** All of them. */
   readonly workspaces: readonly Workspace[];
-  readonly access: Pick<WorkspaceAccess, 'usableBy'>;
+  /** Those that a key may use. */
+  readonly usableBy: (keyId: string) => readonly Workspace[];
   /** The labels of the MCP servers of the deployment. */
   readonly servers: readonly string[];
   readonly runs: AgentRuns;
@@ -63,7 +64,7 @@ export const withWorkspaces = (engine: Engine, deps: WorkspaceEngineDeps): Engin
 });
 
 const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEngineDeps): Plan => {
-  const usable = deps.access.usableBy(context.caller.keyId);
+  const usable = deps.usableBy(context.caller.keyId);
   const sorted = sortWorkspaces(request, usable);
   const isRun = sorted.use !== null && !asksForCompaction(request) && request.isReview !== true;
   const use = isRun ? sorted.use : null;
@@ -184,25 +185,6 @@ interface PlannedUse {
   readonly sent: readonly Item[];
 }
 
-/** How many calls of a workspace the client has declined since the last answer. */
-const newlyDeclined = (items: readonly Item[], label: string): number => {
-  const asked = new Set<string>();
-  let declined = 0;
-  for (const item of items) {
-    if (!('raw' in item)) {
-      if (item.kind === 'message' && item.role === 'assistant') declined = 0;
-      continue;
-    }
-    const { raw } = item;
-    if (raw.type === 'mcp_call') declined = 0;
-    if (raw.type === 'mcp_approval_request' && textIn(raw, 'server_label') === label)
-      asked.add(textIn(raw, 'id'));
-    if (raw.type !== 'mcp_approval_response' || raw['approve'] === true) continue;
-    if (asked.has(textIn(raw, 'approval_request_id'))) declined += 1;
-  }
-  return declined;
-};
-
 const runIn = (
   planned: PlannedUse,
   { request, context }: Turn,
@@ -212,7 +194,7 @@ const runIn = (
   const { workspace, tools, needsApproval } = planned.use;
   const { approved } = planned.history;
   const approvals = new Approvals(approved, context, deps);
-  const declined = newlyDeclined(planned.sent, workspace.label);
+  const declined = declinedIn(planned.sent, workspace.label);
   const run: AgentRunRequest = {
     workspace,
     access: workspace.access,
@@ -311,6 +293,7 @@ class Approvals {
     const { approvals, keepApprovalsMs, ambient } = this.#deps;
     const owner = this.#context.caller.keyId;
     const used: string[] = [];
+    let mayHaveRun = false;
     try {
       for (const call of this.#calls) {
         const id = storedId(call);
@@ -318,15 +301,22 @@ class Approvals {
         if (!isFirst) throw agentError('approval_already_used', { path: { item: call.place } });
         used.push(id);
       }
+      mayHaveRun = this.#calls.length > 0;
       const run = await start();
       this.#isUsed = this.#calls.length > 0;
       return run;
     } catch (error) {
-      await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
+      mayHaveRun &&= !(error instanceof GatewayError && NOT_BEGUN.has(error.failure.code));
+      if (!mayHaveRun) await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));
       throw error;
+    } finally {
+      this.#isUsed = mayHaveRun;
     }
   }
 }
+
+/** With these failures no call has run. A run that was ended while it started may have begun with its calls. */
+const NOT_BEGUN = new Set<string>([BUSY, 'worker_unavailable', 'mcp_server_unavailable', 'shutting_down']);
 
 /** Clients write these ids. */
 const MAX_ID_CHARS = 128;
@@ -351,7 +341,7 @@ async function* eventsOf(
   const left = new AbortController();
   const tools = listedToolsEvents(ambient.ids.mint('mcpl'), label, use.tools);
   let preface = history.listed.has(label) ? [] : tools;
-  const requestIds = new RequestIds(ambient.ids);
+  const requestIds = new RequestIds(label, ambient.ids);
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
@@ -380,22 +370,24 @@ async function* eventsOf(
 /** One for all, because an abort without a reason creates an error with a stack. */
 const LEFT = new DOMException('the client of the run has left', 'AbortError');
 
-const isApprovalRequest = (item: Produced): boolean =>
-  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request';
+const isRequestOf = (label: string, item: Produced): boolean =>
+  item.kind === 'opaque' && item.raw.type === 'mcp_approval_request' && item.raw['server_label'] === label;
 
 /** Some backends number their calls: an approval must not be taken for that of another conversation. */
 class RequestIds {
+  readonly #label: string;
   readonly #ids: IdSource;
   readonly #renamed = new Map<string, string>();
 
-  constructor(ids: IdSource) {
+  constructor(label: string, ids: IdSource) {
+    this.#label = label;
     this.#ids = ids;
   }
 
   rename(event: TurnEvent): TurnEvent {
     if (event.type !== 'item-started' && event.type !== 'item-ended') return event;
     const { item } = event;
-    if (!isApprovalRequest(item) || isRandomId(item.id)) return event;
+    if (!isRequestOf(this.#label, item) || isRandomId(item.id)) return event;
     const id = this.#renamed.get(item.id) ?? this.#ids.mint('mcpr');
     this.#renamed.set(item.id, id);
     return { ...event, item: { ...item, id } };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Item, RawItem } from '../../../canonical/request/item.ts';
-import { codexHistory, type LabelOwners } from './workspace-history.ts';
+import { codexHistory, declinedIn, type LabelOwners } from './workspace-history.ts';
 
 const raw = (type: string, more: object): Item => {
   const item = { type, ...more } as RawItem;
@@ -122,4 +122,13 @@ describe('items of workspaces in a history', () => {
     expect(read(orphan)?.refused).toMatchObject([{ path: { item: 0 }, kind: 'invalid_value' }]);
     expect(read(orphan, { isUsed: false })).toBeNull();
   });
+});
+
+it('counts what the newest input declines, each call once', () => {
+  const no = answer({ approve: false });
+  const said: Item = { kind: 'message', role: 'assistant', parts: [] };
+  expect(declinedIn([user, REQUEST, no, no, user], 'web')).toBe(1);
+  expect(declinedIn([REQUEST, answer({ approve: true })], 'web')).toBe(0);
+  expect(declinedIn([REQUEST, no], 'docs')).toBe(0);
+  expect(declinedIn([REQUEST, no, said, user], 'web')).toBe(0);
 });

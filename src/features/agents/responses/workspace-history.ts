@@ -1,5 +1,12 @@
 import type { Rejection } from '../../../canonical/failure/rejection.ts';
-import type { Item, Part, RawItem, ToolCall } from '../../../canonical/request/item.ts';
+import {
+  isModelOutput,
+  rawOf,
+  type Item,
+  type Part,
+  type RawItem,
+  type ToolCall,
+} from '../../../canonical/request/item.ts';
 import { placeOf, wholeHistory } from '../../../codex/translate/fit-history.ts';
 import { mcpHistory, type ApprovedCall, type WriteMcpCall } from '../../../codex/translate/mcp-history.ts';
 import { isJsonObject, listIn, parseJsonObject, textIn, type Json } from '../../../kit/json/json.ts';
@@ -25,12 +32,10 @@ export interface CodexHistory {
   readonly refused: readonly Rejection[];
 }
 
-type Labels = Pick<ReadonlySet<string>, 'has'>;
-
 export interface LabelOwners {
-  readonly workspaces: Labels;
+  readonly workspaces: ReadonlySet<string>;
   /** Of MCP servers, whose items are not translated here. */
-  readonly servers: Labels;
+  readonly servers: ReadonlySet<string>;
   /** Whether a workspace is among the tools: then an approval of an unknown call can only be about it. */
   readonly isUsed: boolean;
 }
@@ -61,6 +66,21 @@ export const codexHistory = (
     listed: read.listed,
     refused: read.refused,
   };
+};
+
+/** How many calls of a workspace the newest input declines. */
+export const declinedIn = (items: readonly Item[], label: string): number => {
+  const raws = items.map((item) => (item.kind === 'opaque' ? rawOf(item) : null));
+  const asked = raws.filter((raw) => raw?.type === 'mcp_approval_request' && raw['server_label'] === label);
+  const requests = new Set(asked.map((raw) => raw?.id));
+  const newest = raws.slice(items.findLastIndex(isModelOutput) + 1);
+  const declined = newest.filter(
+    (raw) =>
+      raw?.type === 'mcp_approval_response' &&
+      raw['approve'] !== true &&
+      requests.has(raw['approval_request_id']),
+  );
+  return new Set(declined.map((raw) => raw?.['approval_request_id'])).size;
 };
 
 const isOfCodex = (item: RawItem): boolean => {

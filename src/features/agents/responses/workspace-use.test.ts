@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { workspaceNamed } from '../../../../test/support/scripted-runs.ts';
-import { functionTool } from '../../../../test/support/turn-request.ts';
+import { functionTool, turnRequest } from '../../../../test/support/turn-request.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { HostedTool, Tool, ToolChoice } from '../../../canonical/request/tool.ts';
 import type { Json } from '../../../kit/json/json.ts';
@@ -24,7 +24,7 @@ interface Asked {
 const sort = (
   tools: readonly Tool[],
   { toolChoice = { mode: 'auto' }, canApprove = true, usable = USABLE }: Asked = {},
-) => sortWorkspaces({ tools, toolChoice, canApprove }, usable);
+) => sortWorkspaces(turnRequest({ tools, toolChoice, canApprove }), usable);
 const useOf = (tool: HostedTool): WorkspaceUse => {
   const { use, refused } = sort([tool]);
   expect(refused).toEqual([]);

@@ -47,11 +47,9 @@ export interface SortedWorkspaces {
   readonly ignored: readonly Path[];
 }
 
-type AskedTools = Pick<TurnRequest, 'tools' | 'toolChoice' | 'canApprove'>;
-
 /** Separates the workspace of a request from its other tools. `usable` has those that its key may use. */
 export const sortWorkspaces = (
-  { tools, toolChoice, canApprove }: AskedTools,
+  { tools, toolChoice, canApprove }: TurnRequest,
   usable: readonly Workspace[],
 ): SortedWorkspaces => {
   const refused: Rejection[] = [];
@@ -91,7 +89,7 @@ export const sortWorkspaces = (
   };
 };
 
-/** Why a tool cannot stand beside a workspace; null: it can. */
+/** Why a tool cannot be used together with a workspace; null: it can. */
 const conflictOf = (tool: Tool | undefined, label: string): readonly [Rejection['kind'], string] | null => {
   if (tool === undefined) return null;
   if (tool.kind === 'function' || tool.kind === 'custom')

@@ -33,8 +33,8 @@ import { codexToolOf, NO_LABEL, RunCalls } from './tool-calls.ts';
 import type { AgentPlace, AgentWorkers } from './workers.ts';
 
 export interface AgentRunsOptions {
-  readonly workers: Pick<AgentWorkers, 'open'>;
-  readonly gateway: Pick<AgentGateway, 'expect'>;
+  readonly workers: AgentWorkers;
+  readonly gateway: AgentGateway;
   readonly ambient: Ambient;
   /** Called when codex asked for more than its sandbox gives, and was refused. */
   readonly onRefused: (what: AskedFor) => void;
@@ -55,6 +55,7 @@ type RunEnd =
   | { readonly outcome: Outcome; readonly why?: string }
   | { readonly error: unknown; readonly why?: string };
 
+const NOT_OFFERED = 'This tool is not available in this request.';
 const GIVEN_UP = 'The model was interrupted.';
 const NOT_FINISHED = 'The run ended before the call had finished.';
 const LOST: RunEnd = {
@@ -66,6 +67,9 @@ const TOO_LONG = { kind: 'incomplete', reason: 'max_run_seconds' } as const;
 /** The run is over. One for all, because an abort without a reason creates an error with a stack. */
 const OVER = new DOMException('the run has ended', 'AbortError');
 const LEFT = new DOMException('the reader of the run has left', 'AbortError');
+
+/** Backends accept no smaller limit of output tokens. */
+const MIN_OUTPUT = 16;
 
 /** How long codex may take for what needs no model and no tool. */
 const CODEX_MS = 30_000;
@@ -188,13 +192,18 @@ export class CodexRun implements AgentRun, GatewayRun {
     const { thread } = await appServer.request('thread/start', this.#threadStart());
     const threadId = thread.id;
     this.#threadId = threadId;
-    this.#over.signal.throwIfAborted();
+    this.#goOn();
     this.#unexpect = this.#parts.gateway.expect(threadId, this);
     this.#unwatch = appServer.watchThread(threadId, this.#receive, this.#answerRequest);
     await appServer.request('thread/inject_items', { threadId, items: [placeholderItem(PLACEHOLDER_ID)] });
-    this.#over.signal.throwIfAborted();
+    this.#goOn();
     const { turn } = await appServer.request('turn/start', { threadId, input: [], summary: 'none' });
     this.#turnId = turn.id;
+  }
+
+  #goOn(): void {
+    this.#over.signal.throwIfAborted();
+    this.#idle.heard();
   }
 
   #threadStart(): ParamsOf<'thread/start'> {
@@ -294,7 +303,6 @@ export class CodexRun implements AgentRun, GatewayRun {
 
   /** Answers a model request of codex: with the approved calls, with those of the model, or with nothing. */
   async *#respond(asked: TurnRequest, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    const { budget } = this.#asked.context;
     const { outputs, steered, chars } = this.#conversation.read(asked);
     await this.#calls.reported(outputs);
     signal.throwIfAborted();
@@ -302,34 +310,56 @@ export class CodexRun implements AgentRun, GatewayRun {
     // codex has given them up with the answer that they were in.
     for (const call of this.#calls.failAll(GIVEN_UP)) this.#conversation.unanswered(call, GIVEN_UP);
     for (const message of steered) this.#emit({ type: 'steered', message });
-    const approved = this.#approved;
-    this.#approved = [];
-    if (approved.length > 0) yield* this.#runApproved(approved);
+    const calls = this.#beginApproved();
+    if (calls.length > 0) yield* calls.flatMap(wholeItem);
     else {
-      if (this.#requests > 0 && budget.isLimitReached)
-        this.#stop ??= { kind: 'incomplete', reason: 'max_model_requests' };
+      this.#checkLimits();
       if (this.#stop === null) yield* this.#askModel(asked, chars, signal);
     }
   }
 
-  *#runApproved(approved: readonly ApprovedToolCall[]): Generator<TurnEvent> {
-    const { ids } = this.#parts.ambient;
-    const { maxCalls } = this.#asked;
-    this.#accept({ type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} });
-    for (const { requestId, call } of approved) {
-      if (maxCalls !== null && this.#callCount >= maxCalls) {
-        this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
-        return;
-      }
-      this.#callCount += 1;
+  #checkLimits(): void {
+    if (this.#requests === 0) return;
+    const { request, context } = this.#asked;
+    if (context.budget.isLimitReached) this.#stop ??= { kind: 'incomplete', reason: 'max_model_requests' };
+    const left = outputLeft(request, this.#usage);
+    if (left !== null && left < MIN_OUTPUT)
+      this.#stop ??= { kind: 'incomplete', reason: 'max_output_tokens' };
+  }
+
+  /** The approved calls that codex runs now. */
+  #beginApproved(): readonly Produced<ToolCall>[] {
+    const approved = this.#approved;
+    this.#approved = [];
+    if (approved.length > 0)
+      this.#accept({ type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} });
+    return approved.flatMap(({ requestId, call }) => {
+      const tool = codexToolOf(call);
+      const kind = tool === null || !isOffered(tool, this.#asked) ? 'drop' : this.#counted();
+      if (kind === 'drop' && this.#stop !== null) return [];
+      const prefix = call.tool === 'custom' ? 'ctc' : 'fc';
+      const item = { ...call, id: call.id ?? this.#parts.ambient.ids.mint(prefix) };
       this.#callIds.add(call.callId);
-      const item = { ...call, id: call.id ?? ids.mint(call.tool === 'custom' ? 'ctc' : 'fc') };
+      this.#conversation.answered([item]);
       this.#calls.begin(item, requestId);
       this.#calls.write(call.callId, call.input);
       this.#calls.ready(item);
-      this.#conversation.answered([item]);
-      yield* wholeItem(item);
+      if (kind === 'run') return [item];
+      this.#calls.fail(call.callId, NOT_OFFERED);
+      this.#conversation.unanswered(call, NOT_OFFERED);
+      return [];
+    });
+  }
+
+  /** Counts a call that codex runs; it is dropped if there are too many. */
+  #counted(): 'run' | 'drop' {
+    const { maxCalls } = this.#asked;
+    if (maxCalls !== null && this.#callCount >= maxCalls) {
+      this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
+      return 'drop';
     }
+    this.#callCount += 1;
+    return 'run';
   }
 
   /** Asks the model. Yields the calls that codex runs. */
@@ -337,7 +367,8 @@ export class CodexRun implements AgentRun, GatewayRun {
     const { engine, context } = this.#asked;
     await this.#reserve(chars, signal);
     context.budget.nextRequest();
-    const request = this.#conversation.next(asked);
+    const next = this.#conversation.next(asked);
+    const request = { ...next, maxOutputTokens: outputLeft(next, this.#usage) };
     const plan = engine.plan(request, this.#context);
     const [refused] = plan.refused;
     if (refused !== undefined)
@@ -390,7 +421,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       case 'item-ended': {
         const item = answer.withCallId(event.item);
         const kind = answer.kinds.get(item.id);
-        answer.items.push(item);
+        if (kind !== 'drop') answer.items.push(item);
         answer.open.add({ ...event, item });
         if (kind === 'client') this.#emit({ ...event, item });
         if (item.kind !== 'tool-call' || item.status === 'incomplete') return;
@@ -408,15 +439,8 @@ export class CodexRun implements AgentRun, GatewayRun {
   #kindOf(call: ToolCall): CallKind {
     const tool = codexToolOf(call);
     if (tool === null) return 'client';
-    const { maxCalls, needsApproval } = this.#asked;
     if (!isOffered(tool, this.#asked)) return isAmongClients(call, this.#asked.request) ? 'client' : 'drop';
-    if (maxCalls !== null && this.#callCount >= maxCalls) {
-      this.#stop = { kind: 'incomplete', reason: 'max_tool_calls' };
-      return 'drop';
-    }
-    if (needsApproval(tool)) return 'ask';
-    this.#callCount += 1;
-    return 'run';
+    return this.#asked.needsApproval(tool) ? 'ask' : this.#counted();
   }
 
   /** Every call of the run has an id of its own. */
@@ -456,7 +480,7 @@ export class CodexRun implements AgentRun, GatewayRun {
   };
 
   #notified({ method, params }: KnownNotification): void {
-    if (!this.#isAnswering) this.#idle.heard();
+    this.#idle.heard();
     switch (method) {
       case 'item/started':
         this.#calls.itemStarted(params.item);
@@ -501,7 +525,7 @@ export class CodexRun implements AgentRun, GatewayRun {
       this.#finish(outcome === null ? LOST : { outcome });
       return;
     }
-    this.#finish({ outcome: TOO_LONG, why: `The call was silent for ${this.#callMs / 1000} seconds.` });
+    this.#finish({ outcome: TOO_LONG, why: `The call wrote nothing for ${this.#callMs / 1000} s.` });
   }
 
   /** How the run ends if codex does not ask the model again; null: the model has not answered. */
@@ -534,6 +558,7 @@ export class CodexRun implements AgentRun, GatewayRun {
     this.#isOver = true;
     this.#ended = this.#cleanUp(end).catch((error: unknown) => {
       this.#parts.onBug(error);
+      this.#parts.onEnd();
       this.events.fail(error);
     });
   }
@@ -598,6 +623,10 @@ class AnswerItems {
 
 const isAmongClients = (call: ToolCall, { tools, items }: TurnRequest): boolean =>
   new CallableTools(allTools({ tools, items })).known(call) !== null;
+
+/** The limit of the client is for all answers of a run together; null: there is none. */
+const outputLeft = ({ maxOutputTokens }: TurnRequest, used: Usage | null): number | null =>
+  maxOutputTokens === null ? null : maxOutputTokens - (used?.outputTokens ?? 0);
 
 /** A call, as codex reads it. */
 const wholeItem = (item: Produced<ToolCall>): readonly TurnEvent[] => [

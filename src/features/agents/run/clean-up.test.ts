@@ -27,9 +27,10 @@ it('ends the turn and its commands before it closes the thread', async () => {
   const { appServer, asked } = appServerWith({
     'thread/backgroundTerminals/list': () => ({ data: running-- > 0 ? [{ processId: '1' }] : [] }),
   });
-  expect(await endThread(appServer, THREAD)).toBe(true);
-  const look = ['thread/backgroundTerminals/clean', 'thread/backgroundTerminals/list'];
-  expect(asked).toEqual(['turn/interrupt', ...look, ...look, ...look, 'thread/unsubscribe']);
+  expect(await endThread(appServer, THREAD)).toEqual({ isAnswered: true, hadCommands: true });
+  const list = 'thread/backgroundTerminals/list';
+  const look = ['thread/backgroundTerminals/clean', list];
+  expect(asked).toEqual(['turn/interrupt', list, ...look, ...look, 'thread/unsubscribe']);
 });
 
 it('closes a thread whose turn is over, or that is gone', async () => {
@@ -42,8 +43,9 @@ it('closes a thread whose turn is over, or that is gone', async () => {
     'thread/backgroundTerminals/list': refuse,
     'thread/unsubscribe': refuse,
   });
-  expect(await endThread(appServer, { ...THREAD, turnId: null })).toBe(true);
-  expect(await endThread(appServer, THREAD)).toBe(true);
+  const end = { isAnswered: true, hadCommands: false };
+  expect(await endThread(appServer, { ...THREAD, turnId: null })).toEqual(end);
+  expect(await endThread(appServer, THREAD)).toEqual(end);
   expect(asked.at(-1)).toBe('thread/unsubscribe');
 });
 
@@ -51,7 +53,10 @@ it('goes on if a command does not end: the look kills it', async () => {
   const { appServer, asked } = appServerWith({
     'thread/backgroundTerminals/list': () => ({ data: [{ processId: '1' }] }),
   });
-  expect([await endThread(appServer, THREAD, 200), asked.at(-1)]).toEqual([true, 'thread/unsubscribe']);
+  expect([await endThread(appServer, THREAD, 200), asked.at(-1)]).toEqual([
+    { isAnswered: true, hadCommands: true },
+    'thread/unsubscribe',
+  ]);
 });
 
 it('reports an app-server that does not answer', async () => {
@@ -60,7 +65,7 @@ it('reports an app-server that does not answer', async () => {
       throw new RequestTimeout('thread/backgroundTerminals/clean', 5_000);
     },
   });
-  expect(await endThread(appServer, THREAD)).toBe(false);
+  expect(await endThread(appServer, THREAD)).toEqual({ isAnswered: false, hadCommands: false });
 });
 
 const NEEDS_LINUX = { meta: { needs: 'processes in /proc: Linux' } };
@@ -69,9 +74,9 @@ const isLinux = process.platform === 'linux';
 it.skipIf(!isLinux)('kills processes that name the folder, and no others', NEEDS_LINUX, async () => {
   const since = await processTime();
   const start = (name: string, where: 'argument' | 'variable') =>
-    spawn('sh', ['-c', 'sleep 300; :', ...(where === 'argument' ? [name] : [])], {
+    spawn('sh', ['-c', 'read line', ...(where === 'argument' ? [name] : [])], {
       env: { PATH: process.env['PATH'], ...(where === 'variable' ? { HOME: `/state/run/${name}` } : {}) },
-      stdio: 'ignore',
+      stdio: ['pipe', 'ignore', 'ignore'],
     });
   const ours = [start('agent-00000000000000aa', 'argument'), start('agent-00000000000000aa', 'variable')];
   const other = start('agent-00000000000000bb', 'variable');

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AppServer } from '../../../codex/app-server.ts';
@@ -17,17 +17,29 @@ const ANSWER_MS = 5_000;
 const INTERRUPT_MS = 1_000;
 const LIST_EVERY_MS = 50;
 
-/**
- * Ends the turn of a thread and the commands that it has left running, then closes it. Resolves to false if the app-server
- * does not answer: it has to be killed then. Never rejects.
- */
+/** How the end of a thread went. */
+export interface ThreadEnd {
+  /** False: the app-server does not answer, and has to be killed. */
+  readonly isAnswered: boolean;
+  /** Whether commands were running that their turn did not wait for. */
+  readonly hadCommands: boolean;
+}
+
+/** Ends the turn of a thread and the commands that it has left running, then closes it. Never rejects. */
 export const endThread = async (
   appServer: AppServer,
   { threadId, turnId }: AgentThread,
   answerMs = ANSWER_MS,
-): Promise<boolean> => {
+): Promise<ThreadEnd> => {
   const endsAt = performance.now() + answerMs;
   const leftMs = (): number => Math.max(1, endsAt - performance.now());
+  const isRunning = async (): Promise<boolean> => {
+    const params = { threadId, limit: 1 };
+    const options = { timeoutMs: leftMs() };
+    const running = await answered(appServer.request('thread/backgroundTerminals/list', params, options));
+    return (running?.data.length ?? 0) > 0;
+  };
+  let hadCommands = false;
   try {
     if (turnId !== null) {
       const timeoutMs = Math.min(INTERRUPT_MS, answerMs);
@@ -35,21 +47,18 @@ export const endThread = async (
         () => {},
       );
     }
+    hadCommands = await isRunning();
     for (;;) {
-      await answered(
-        appServer.request('thread/backgroundTerminals/clean', { threadId }, { timeoutMs: leftMs() }),
-      );
-      const running = await answered(
-        appServer.request('thread/backgroundTerminals/list', { threadId, limit: 1 }, { timeoutMs: leftMs() }),
-      );
+      const options = { timeoutMs: leftMs() };
+      await answered(appServer.request('thread/backgroundTerminals/clean', { threadId }, options));
       // Those that do not end are killed by the look.
-      if (running === null || running.data.length === 0 || leftMs() <= LIST_EVERY_MS) break;
+      if (!(await isRunning()) || leftMs() <= LIST_EVERY_MS) break;
       await sleep(LIST_EVERY_MS);
     }
     await answered(appServer.request('thread/unsubscribe', { threadId }, { timeoutMs: answerMs }));
-    return true;
+    return { isAnswered: true, hadCommands };
   } catch {
-    return false;
+    return { isAnswered: false, hadCommands };
   }
 };
 
@@ -76,10 +85,11 @@ export const killLeftovers = async (
   { since, looksMs = LOOKS_MS }: { readonly since: ProcessTime; readonly looksMs?: readonly number[] },
 ): Promise<number> => {
   const killed = new Set<number>();
+  const older = new Set<number>();
   const startedAt = performance.now();
   for (const afterMs of looksMs) {
     await sleep(Math.max(0, startedAt + afterMs - performance.now()));
-    await killNamed(folderName, { since, endsAt: performance.now() + LOOK_MS, killed });
+    await killNamed(folderName, { since, endsAt: performance.now() + LOOK_MS, killed, older });
   }
   return killed.size;
 };
@@ -106,21 +116,24 @@ interface Look {
   readonly since: ProcessTime;
   readonly endsAt: number;
   readonly killed: Set<number>;
+  /** What has run before: it need not be read again. */
+  readonly older: Set<number>;
 }
 
-const killNamed = async (name: string, { since, endsAt, killed }: Look): Promise<void> => {
+const killNamed = async (name: string, { since, endsAt, killed, older }: Look): Promise<void> => {
   const entries = await readdir('/proc').catch(() => []);
   // The first process of a sandbox is the oldest, and all others end with it.
   const pids = entries
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
-    .filter((pid) => pid !== process.pid)
+    .filter((pid) => pid !== process.pid && !older.has(pid))
     .toSorted((one, other) => one - other)
     .values();
   const readNext = async (): Promise<void> => {
     for (const pid of pids) {
       if (performance.now() > endsAt) return;
-      if ((await isRecent(pid, since)) && (await isNamed(pid, name)) && (await isOurs(pid))) {
+      if (!(await isRecent(pid, since))) older.add(pid);
+      else if ((await isNamed(pid, name)) && (await isOurs(pid))) {
         kill(pid);
         killed.add(pid);
       }
@@ -155,7 +168,8 @@ const isNamed = async (pid: number, name: string): Promise<boolean> => {
   return false;
 };
 
+/** By its user: the owner of its files in /proc is root if it protects its memory, as the first process of a sandbox does. */
 const isOurs = async (pid: number): Promise<boolean> => {
-  const found = await stat(`/proc/${pid}`).catch(() => null);
-  return found?.uid === process.getuid?.();
+  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+  return Number(/^Uid:\s*(\d+)/m.exec(status)?.[1]) === process.getuid?.();
 };

@@ -4,8 +4,8 @@ export interface CommandOutput {
   /** Null: it was ended by a signal, or still runs. */
   readonly exitCode: number | null;
   readonly durationMs: number | null;
-  /** It goes on in the background. */
-  readonly isRunning: boolean;
+  /** Names the program, if it goes on in the background. */
+  readonly session: number | null;
 }
 
 const OUTPUT = /^Output:\n/m;
@@ -17,10 +17,11 @@ export const readCommandOutput = (text: string): CommandOutput | null => {
   const head = text.slice(0, at.index);
   const code = /^Process exited with code (-?\d+)$/m.exec(head)?.[1];
   const seconds = /^Wall time: ([\d.]+) seconds$/m.exec(head)?.[1];
+  const session = /^Process running with session ID (\d+)$/m.exec(head)?.[1];
   return {
     output: text.slice(at.index + at[0].length),
     exitCode: code === undefined ? null : Number(code),
     durationMs: seconds === undefined ? null : Math.round(Number(seconds) * 1000),
-    isRunning: code === undefined && /^Process running with session ID /m.test(head),
+    session: session === undefined ? null : Number(session),
   };
 };

@@ -92,6 +92,28 @@ describe('RunConversation', () => {
     expect(conversation.next(CODEX).items.slice(1)).toEqual([CALL, { ...HEARD, output: 'It was given up.' }]);
   });
 
+  it('says the same of the environment in every run', () => {
+    const entry = (access: string, where: string): string =>
+      `<entry access="${access}"><path>${where}</path></entry>`;
+    const environment = (...entries: readonly string[]): Message =>
+      message('user', `<environment_context><cwd>/srv/shop</cwd>${entries.join('')}</environment_context>`);
+    const shop = [entry('write', '/srv/shop'), entry('deny', '/srv/shop/.env')];
+    const own = [
+      '<entry access="deny" escalatable="false"><path>/var/proxy</path></entry>',
+      entry('write', '/var/proxy/run/agent-7c21'),
+      entry('read', '/srv/shopping'),
+    ];
+    const more = [entry('read', '/opt/a&amp;b'), '<entry access="read"><special>:minimal</special></entry>'];
+    const conversation = conversationOf({ workspace: workspaceAt('/srv/shop', { read: ['/opt/a&b'] }) });
+    conversation.read({ items: [environment(...own, ...shop, ...more), PLACEHOLDER] });
+    expect(conversation.next(CODEX).items[0]).toEqual(environment(...shop, ...more));
+    conversation.read({ items: [PROMPT, PLACEHOLDER, environment(...own)] });
+    expect(conversation.next(CODEX).items.at(-1)).toEqual(environment());
+    const without = conversationOf({ workspace: null });
+    without.read({ items: [environment(...own), PLACEHOLDER] });
+    expect(without.next(CODEX).items).toEqual([QUESTION]);
+  });
+
   it('recognises requests that are not about it', () => {
     const conversation = conversationOf();
     expect(() => conversation.read({ items: [PROMPT, message('user', 'Other.')] })).toThrow(StrangeRequest);

@@ -1,10 +1,11 @@
 import type { Item, Message, Produced, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
 import { isMessage, isReasoning, wordsOf } from '../../../canonical/request/item.ts';
 import { released, type FunctionTool, type Tool } from '../../../canonical/request/tool.ts';
+import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { append } from '../../../kit/collections/lists.ts';
-import { CODEX_TOOLS, type AgentRunRequest, type CodexTool } from './port.ts';
+import { CODEX_TOOLS, type CodexTool } from './port.ts';
 
 /** The only item that codex has of the conversation. With another form codex would replace it. */
 export const PLACEHOLDER_ID = 'msg_conversation';
@@ -18,7 +19,23 @@ export interface News {
   readonly chars: number;
 }
 
-type Asked = Pick<AgentRunRequest, 'request' | 'tools' | 'workspace' | 'access'>;
+/** What decides about the tools of codex. */
+export interface ToolOffer {
+  readonly workspace: Workspace | null;
+  readonly access: Workspace['access'];
+  readonly tools: ReadonlySet<CodexTool> | null;
+}
+
+interface AskedConversation extends ToolOffer {
+  readonly request: TurnRequest;
+}
+
+/** What a model request of codex says besides its items. */
+interface CodexPrompt {
+  readonly instructions: string | null;
+  readonly tools: readonly Tool[];
+  readonly parallelToolCalls: boolean | null;
+}
 
 /** The request of codex is not about this run. */
 export class StrangeRequest extends Error {}
@@ -28,7 +45,7 @@ export class StrangeRequest extends Error {}
  * else is kept here, because codex keeps neither the client's items nor the model's answers as they were.
  */
 export class RunConversation {
-  readonly #asked: Asked;
+  readonly #asked: AskedConversation;
   /** The items that codex has put before the conversation; null: codex has asked nothing yet. */
   #before: readonly Item[] | null = null;
   /** How many items the last request of codex had. */
@@ -38,7 +55,7 @@ export class RunConversation {
   /** Messages that were sent to codex. */
   readonly #expected: Message[] = [];
 
-  constructor(asked: Asked) {
+  constructor(asked: AskedConversation) {
     this.#asked = asked;
   }
 
@@ -66,7 +83,7 @@ export class RunConversation {
   }
 
   /** Reads a model request of codex. */
-  read({ items }: Pick<TurnRequest, 'items'>): News {
+  read({ items }: { readonly items: readonly Item[] }): News {
     const outputs: ToolOutput[] = [];
     const steered: Message[] = [];
     const added: Item[] = [];
@@ -78,7 +95,7 @@ export class RunConversation {
       } else if (isMessage(item) && item.role !== 'assistant') {
         const ours = item.role === 'user' ? this.#takeExpected(item) : null;
         if (ours !== null) steered.push(ours);
-        added.push(ours ?? item);
+        added.push(...(ours === null ? fromCodex(item, this.#asked.workspace) : [ours]));
       }
     }
     append(this.#since, added);
@@ -86,17 +103,17 @@ export class RunConversation {
   }
 
   /** The request for the model. Everything but the prompt and the tools of codex is as the client asked. */
-  next(fromCodex: Pick<TurnRequest, 'instructions' | 'tools' | 'parallelToolCalls'>): TurnRequest {
+  next(prompt: CodexPrompt): TurnRequest {
     const { request } = this.#asked;
     const toolChoice = this.#isReleased ? released(request.toolChoice) : request.toolChoice;
     this.#isReleased = true;
     return {
       ...request,
-      instructions: fromCodex.instructions,
+      instructions: prompt.instructions,
       items: [...(this.#before ?? []), ...request.items, ...this.#since],
-      tools: [...offeredTools(fromCodex.tools, this.#asked), ...request.tools],
+      tools: [...offeredTools(prompt.tools, this.#asked), ...request.tools],
       toolChoice,
-      parallelToolCalls: request.parallelToolCalls ?? fromCodex.parallelToolCalls,
+      parallelToolCalls: request.parallelToolCalls ?? prompt.parallelToolCalls,
     };
   }
 
@@ -109,7 +126,7 @@ export class RunConversation {
     }
     const at = items.findIndex((item) => item.id === PLACEHOLDER_ID);
     if (at === -1) throw new StrangeRequest('codex has lost the conversation');
-    this.#before = items.slice(0, at).map(withoutId);
+    this.#before = items.slice(0, at).flatMap((item) => fromCodex(item, this.#asked.workspace));
     return items.slice(at + 1);
   }
 
@@ -120,10 +137,30 @@ export class RunConversation {
   }
 }
 
-const withoutId = (item: Item): Item => {
+const ENVIRONMENT = '<environment_context>';
+
+/**
+ * An item of codex itself, the same for every run of the workspace, so that the prompt cache holds: without its id, and
+ * without the folders of the run and of this server. Without a workspace the model has no environment.
+ */
+const fromCodex = (item: Item, workspace: Workspace | null): readonly Item[] => {
   const { id: _, ...rest } = item;
-  return rest;
+  if (!isMessage(rest) || !wordsOf(rest, 'text').startsWith(ENVIRONMENT)) return [rest];
+  if (workspace === null) return [];
+  const parts = rest.parts.map((part) =>
+    part.kind === 'text' ? { ...part, text: withoutOwnPaths(part.text, workspace) } : part,
+  );
+  return [{ ...rest, parts }];
 };
+
+const ENTRY = /<entry [^>]*><path>([^<]*)<\/path><\/entry>/g;
+
+const withoutOwnPaths = (text: string, { path, read, write }: Workspace): string =>
+  text.replaceAll(ENTRY, (entry, shown: string) => {
+    const named = shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+    const isKnown = [path, ...read, ...write].some((one) => named === one || named.startsWith(`${one}/`));
+    return isKnown ? entry : '';
+  });
 
 const charsOf = (item: Item): number => {
   if (item.kind === 'message') return wordsOf(item, 'text').length;
@@ -131,18 +168,15 @@ const charsOf = (item: Item): number => {
 };
 
 /** The tools of codex that the model gets. */
-const offeredTools = (tools: readonly Tool[], asked: Asked): readonly Tool[] =>
+const offeredTools = (tools: readonly Tool[], offer: ToolOffer): readonly Tool[] =>
   tools.flatMap((tool): readonly Tool[] => {
     if (tool.kind !== 'function' && tool.kind !== 'custom') return [];
     const name = CODEX_TOOLS.find((one) => one === tool.name);
-    if (name === undefined || !isOffered(name, asked)) return [];
+    if (name === undefined || !isOffered(name, offer)) return [];
     return [tool.kind === 'function' && name === 'exec_command' ? withoutEscalation(tool) : tool];
   });
 
-export const isOffered = (
-  name: CodexTool,
-  { workspace, access, tools }: Pick<Asked, 'workspace' | 'access' | 'tools'>,
-): boolean =>
+export const isOffered = (name: CodexTool, { workspace, access, tools }: ToolOffer): boolean =>
   workspace !== null &&
   (tools === null || tools.has(name)) &&
   (name !== 'apply_patch' || (access === 'write' && workspace.access === 'write'));

@@ -46,12 +46,8 @@ describe('EventQueue', () => {
     const { queue } = queueOf();
     for (let nth = 0; nth < 1024; nth += 1) queue.push(statusOf(String(nth)));
     expect(queue.hasRoom).toBe(false);
-    let isThere = false;
-    const room = queue.room().then(() => {
-      isThere = true;
-    });
-    await Promise.resolve();
-    expect(isThere).toBe(false);
+    const room = queue.room();
+    expect(await Promise.race([room, Promise.resolve('no room')])).toBe('no room');
     const events = queue[Symbol.asyncIterator]();
     await events.next();
     await room;

@@ -1,10 +1,12 @@
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+import type { AskedFor } from '../../../codex/protocol/server-requests.ts';
 import type { Core } from '../../../compose/feature.ts';
 import { createAgentRuns } from './agent-runs.ts';
 import { openAgentGateway } from './gateway.ts';
 import { measuredRuns, type RunReports } from './measured-runs.ts';
 import type { AgentRuns } from './port.ts';
 import { WorkspaceRooms } from './rooms.ts';
-import { openAgentWorkers, type AgentWorkersOptions, type WorkspaceCommands } from './workers.ts';
+import { openAgentWorkers, type WorkspaceCommands } from './workers.ts';
 
 export interface OpenRuns {
   readonly runs: AgentRuns;
@@ -16,23 +18,45 @@ export interface OpenRuns {
   close(): Promise<void>;
 }
 
-export interface OpenRunsOptions extends Pick<AgentWorkersOptions, 'size' | 'secretPaths' | 'onLeftovers'> {
-  readonly onRefused: Parameters<typeof createAgentRuns>[0]['onRefused'];
+export interface OpenRunsOptions {
+  /** Number of app-servers. */
+  readonly size: number;
+  /** Called with the number of processes that a clean-up had to kill. */
+  readonly onLeftovers: (count: number) => void;
+  /** Called when codex asked for more than its sandbox gives. */
+  readonly onRefused: (what: AskedFor) => void;
   readonly reports: RunReports;
 }
 
+/** Without a workspace nothing runs. */
+export const NO_RUNS: OpenRuns = {
+  runs: {
+    start: () => Promise.reject(gatewayError('worker_unavailable')),
+    free: () => 0,
+    whenFree: () => () => {},
+  },
+  workers: {
+    exec: () => Promise.reject(gatewayError('worker_unavailable')),
+    searchFiles: () => Promise.reject(gatewayError('worker_unavailable')),
+  },
+  rooms: new WorkspaceRooms(),
+  drain: async () => {},
+  close: async () => {},
+};
+
 /** Opens what runs agents: their app-servers, and the gateway that answers the model requests of these. */
 export const openRuns = async (
-  { ambient, appServers, login, logger, stateDir, workspaces }: Core,
+  { ambient, appServers, login, logger, secretPaths, stateDir, workspaces }: Core,
   { onRefused, reports, ...options }: OpenRunsOptions,
 ): Promise<OpenRuns> => {
   const onBug = (err: unknown): void => logger.error({ err }, 'a run failed unexpectedly');
   const gateway = await openAgentGateway({ ambient, onBug });
   const workers = await openAgentWorkers({
-    ...options,
     ...appServers,
+    ...options,
     homes: login.homes,
     stateDir,
+    secretPaths,
     workspaces,
     gatewayUrl: gateway.url,
     logger,

@@ -15,11 +15,8 @@ import type { Logger } from '../../../observe/log.ts';
 import { VERSION } from '../../../version.ts';
 import { commandProfile, emptyProfile, type RunSandbox, type SandboxLayout } from './profile.ts';
 
-export interface AgentPoolOptions {
+export interface AgentServerOptions {
   readonly homes: CodexHomes;
-  readonly layout: SandboxLayout;
-  /** Where the folders of runs are. */
-  readonly folders: string;
   /** All workspaces of the deployment: codex obeys the settings of none of them. */
   readonly workspaces: readonly Workspace[];
   /** The base URL to which codex posts its model requests: `<gatewayUrl>/responses`. */
@@ -32,16 +29,17 @@ export interface AgentPoolOptions {
   readonly maxRssMb: number;
   readonly maxHomeMb: number;
   readonly maxThreads: number;
-  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+  readonly logger: Logger;
   /** What is reported of the connections to app-servers: counters of the caller. */
-  readonly connection?: Partial<
-    Pick<
-      AppServerSettings,
-      'onCall' | 'onUnknownNotification' | 'onMalformedLine' | 'onVersion' | 'onWarning'
-    >
-  >;
+  readonly connection?: Partial<AppServerSettings>;
   /** For tests: starts the process. */
   readonly start?: StartWorker | undefined;
+}
+
+export interface AgentPoolOptions extends AgentServerOptions {
+  readonly layout: SandboxLayout;
+  /** Where the folders of runs are. */
+  readonly folders: string;
 }
 
 /** A leased app-server. */

@@ -9,7 +9,7 @@ import type { IdSource } from '../../../kit/ambient.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { parseJsonObject, textIn, type JsonObject } from '../../../kit/json/json.ts';
 import { LiveOutput, MAX_LIVE_BYTES } from './live-output.ts';
-import { readCommandOutput } from './command-output.ts';
+import { readCommandOutput, type CommandOutput } from './command-output.ts';
 import { CODEX_TOOLS, type AgentEvent, type CodexTool, type FileChange, type ToolProgress } from './port.ts';
 
 type CodexItem = ItemCompletedNotification['item'];
@@ -65,6 +65,8 @@ export class RunCalls {
   readonly #options: RunCallsOptions;
   readonly #open = new Map<string, OpenCall>();
   readonly #usedIds = new Set<string>();
+  /** The programs that calls have left running, by the ids of the calls. */
+  readonly #sessions = new Map<string, number>();
   readonly #live: LiveOutput;
 
   constructor(options: RunCallsOptions) {
@@ -135,7 +137,19 @@ export class RunCalls {
   }
 
   outputDelta(callId: string, text: string): void {
-    if (this.#open.has(callId)) this.#live.add(callId, text);
+    const shownIn = this.#open.has(callId) ? callId : this.#pollOf(callId);
+    if (shownIn !== null) this.#live.add(shownIn, text);
+  }
+
+  /** The open call that waits for the output of a program which an earlier call has started. */
+  #pollOf(callId: string): string | null {
+    const session = this.#sessions.get(callId);
+    if (session === undefined) return null;
+    const poll = [...this.#open.values()].find(
+      ({ call: { name, input }, isReady }) =>
+        isReady && name === 'write_stdin' && parseJsonObject(input)?.['session_id'] === session,
+    );
+    return poll?.call.callId ?? null;
   }
 
   itemCompleted(item: CodexItem): void {
@@ -152,22 +166,24 @@ export class RunCalls {
     const late = outputs.flatMap(({ callId, output }) => {
       const open = this.#open.get(callId ?? '');
       if (open?.progress !== 'started') return [];
-      return readCommandOutput(textOf(output))?.isRunning === true ? [] : [open.reported.promise];
+      const isRunning = typeof output === 'string' && (readCommandOutput(output)?.session ?? null) !== null;
+      return isRunning ? [] : [open.reported.promise];
     });
     if (late.length > 0) await within(Promise.all(late), REPORT_MS);
   }
 
-  /** The model hears the output of a call. Returns its length; 0: the call is unknown. */
-  end(output: ToolOutput): number {
+  /** The model hears the output of a call. */
+  end(output: ToolOutput): void {
     const open = this.#open.get(output.callId ?? '');
-    if (open === undefined) return 0;
+    if (open === undefined) return;
     const { call } = open;
     const text = outputText(output);
-    if (call.name === 'exec_command') this.#completeReport(open, text);
+    const heard = readCommandOutput(text);
+    if (call.name === 'exec_command' && heard !== null) this.#completeReport(open, heard);
+    if (heard !== null && heard.session !== null) this.#sessions.set(call.callId, heard.session);
     this.#live.end(call.callId, null);
-    open.span.end({ status: 'completed', exitCode: readCommandOutput(text)?.exitCode ?? null });
+    open.span.end({ status: 'completed', exitCode: heard?.exitCode ?? null });
     this.#close(open, { status: 'completed', output: text, error: null });
-    return text.length;
   }
 
   /** Ends all calls that are open: they get no output any more. Returns them. */
@@ -271,14 +287,13 @@ export class RunCalls {
   }
 
   /** codex loses its own reports of commands that end at once: what the model hears tells the same. */
-  #completeReport(open: OpenCall, text: string): void {
-    const heard = readCommandOutput(text);
-    if (heard === null || open.progress === 'ended') return;
+  #completeReport(open: OpenCall, heard: CommandOutput): void {
+    if (open.progress === 'ended') return;
     if (open.progress === 'none') {
       open.progress = 'started';
       this.#report(open, { kind: 'command-started', ...this.#commandOf(open.call) });
     }
-    if (heard.isRunning) return;
+    if (heard.session !== null) return;
     open.progress = 'ended';
     this.#live.end(open.call.callId, heard.output);
     this.#report(open, {
@@ -324,8 +339,6 @@ export class RunCalls {
 /** What the model hears, as one text. */
 const outputText = (output: ToolOutput): string =>
   typeof output.output === 'string' ? output.output : JSON.stringify(toResponseItem(output)['output']);
-
-const textOf = (output: ToolOutput['output']): string => (typeof output === 'string' ? output : '');
 
 /** As codex writes the arguments of a command. */
 const quotedForShell = (text: string): string =>

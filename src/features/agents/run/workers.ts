@@ -21,7 +21,7 @@ import {
   type FoundFile,
   type WorkspaceCommand,
 } from './commands.ts';
-import { AgentPool, type AgentPoolOptions, type LeasedWorker } from './pool.ts';
+import { AgentPool, type AgentServerOptions, type LeasedWorker } from './pool.ts';
 import {
   lies,
   SYSTEM_FOLDERS,
@@ -56,12 +56,8 @@ export interface AgentWorkers extends WorkspaceCommands {
 }
 
 /** Where one run works, from its start to its clean-up. */
-export interface AgentPlace {
+export interface AgentPlace extends PreparedThread {
   readonly appServer: AppServer;
-  /** Members of `thread/start`: folder, policies, sandbox and environment of the commands. */
-  readonly thread: Partial<ParamsOf<'thread/start'>>;
-  /** AGENTS.md at the root of the workspace (a regular file, UTF-8, at most 32 KiB); null: there is none. */
-  readonly agentsMd: string | null;
   /**
    * Ends what the run has started, closes its thread, removes its folder and gives the app-server back. Null: no thread
    * was started. Never rejects, and always ends. Only the first call counts.
@@ -77,12 +73,20 @@ export interface AgentPlace {
  */
 export type CallsAtEnd = 'ended' | 'cut';
 
+/** What the thread of a run begins with. */
+interface PreparedThread {
+  /** Members of `thread/start`: folder, policies, sandbox and environment of the commands. */
+  readonly thread: Partial<ParamsOf<'thread/start'>>;
+  /** AGENTS.md at the root of the workspace (a regular file, UTF-8, at most 32 KiB); null: there is none. */
+  readonly agentsMd: string | null;
+}
+
 export interface CleanUp {
   /** Processes that codex left behind, and that were killed. */
   readonly leftovers: number;
 }
 
-export interface AgentWorkersOptions extends Omit<AgentPoolOptions, 'layout' | 'folders'> {
+export interface AgentWorkersOptions extends AgentServerOptions {
   /** The folder below which the folders of runs are made. Commands cannot read it. */
   readonly stateDir: string;
   /**
@@ -211,11 +215,7 @@ class RunPlaces implements AgentWorkers {
   }
 
   /** Prepares the folder of a run, and the workspace for its commands. */
-  async #furnish(
-    workspace: Workspace,
-    access: Workspace['access'],
-    run: OpenRun,
-  ): Promise<Pick<AgentPlace, 'thread' | 'agentsMd'>> {
+  async #furnish(workspace: Workspace, access: Workspace['access'], run: OpenRun): Promise<PreparedThread> {
     const layout = this.#layout;
     const runFolder = run.folder.path;
     for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
@@ -234,15 +234,18 @@ class RunPlaces implements AgentWorkers {
   ): Promise<CleanUp> {
     const { logger, onLeftovers } = this.#options;
     const { appServer, worker } = leased;
-    if (thread !== null && !worker.lost.aborted && !(await endThread(appServer, thread))) {
+    const isLost = worker.lost.aborted;
+    const end = thread === null || isLost ? null : await endThread(appServer, thread);
+    if (end?.isAnswered === false) {
       logger.warn({ pid: worker.pid }, 'an app-server of agents did not end a thread, and is killed');
       void worker.kill();
     }
     leased.release();
+    const isCalm = calls === 'ended' && end?.isAnswered === true && !end.hadCommands;
+    const looks = isCalm ? { since, looksMs: [0] } : { since };
     // Without a thread or a workspace there were no commands.
-    const hadCommands = thread !== null && leave.length > 0;
-    const looks = calls === 'ended' ? { since, looksMs: [0] } : { since };
-    const leftovers = hadCommands ? await killLeftovers(path.basename(folder.path), looks) : 0;
+    const mayHaveLeft = thread !== null && leave.length > 0;
+    const leftovers = mayHaveLeft ? await killLeftovers(path.basename(folder.path), looks) : 0;
     for (const remove of leave) await remove();
     await folder
       .remove()

@@ -18,9 +18,9 @@ export type AgentTextFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_schema'; readonly schema: JsonObject };
 
-export type AgentTool = FunctionTool | WebSearchTool | DisabledTool;
+export type AgentTool = AgentFunction | AgentWebSearch | DisabledTool;
 
-export interface FunctionTool {
+export interface AgentFunction {
   readonly type: 'function';
   readonly name: string;
   readonly description: string;
@@ -28,7 +28,7 @@ export interface FunctionTool {
   readonly defer_loading: boolean;
 }
 
-export interface WebSearchTool {
+export interface AgentWebSearch {
   readonly type: 'web_search';
   readonly mode: 'disabled' | 'cached' | 'live';
   readonly context_size: 'low' | 'medium' | 'high';
@@ -141,9 +141,11 @@ export interface SessionMessage extends ItemBase {
   readonly status: OutputStatus;
 }
 
-export type SessionMessageContent = InputContent | { readonly type: 'output_text'; readonly text: string };
+export type SessionMessageContent =
+  | SessionInputContent
+  | { readonly type: 'output_text'; readonly text: string };
 
-export type InputContent =
+export type SessionInputContent =
   | { readonly type: 'input_text'; readonly text: string }
   | { readonly type: 'input_image'; readonly image_url: string };
 
@@ -176,7 +178,7 @@ export interface SessionFunctionCall extends ItemBase {
 export interface SessionFunctionOutput extends ItemBase {
   readonly type: 'function_call_output';
   readonly call_id: string;
-  readonly output: string | readonly InputContent[] | null;
+  readonly output: string | readonly SessionInputContent[] | null;
   readonly error: string | null;
   readonly status: CallStatus;
 }
@@ -225,6 +227,8 @@ export type SessionEvent =
       readonly turn: SessionTurnObject;
       readonly usage: AgentUsage | null;
     })
+  /** Of this server only: the API has no plans. Clients skip events that they do not know. */
+  | (OfTurn & { readonly type: 'codex.turn.plan.updated'; readonly plan: Json })
   | (OfTurn & {
       readonly type: 'agent.session.turn.item.added' | 'agent.session.turn.item.done';
       readonly output_index: number | null;

@@ -24,7 +24,7 @@ export interface AgentSessions {
   input(caller: AgentCaller, sessionId: string, body: unknown, options?: InputOptions): Promise<PostedInput>;
   retrieve(caller: AgentCaller, sessionId: string): Promise<SessionObject>;
   list(caller: AgentCaller, query: URLSearchParams): Promise<ListPage<SessionObject>>;
-  update(caller: AgentCaller, sessionId: string, body: unknown): Promise<SessionObject>;
+  update(caller: AgentCaller, sessionId: string, body: unknown): Promise<UpdatedSession>;
   /** Rejects with `session_busy` while a turn has not ended. */
   delete(caller: AgentCaller, sessionId: string): Promise<void>;
   turn(caller: AgentCaller, sessionId: string, turnId: string): Promise<SessionTurnObject>;
@@ -62,6 +62,11 @@ export interface CreatedSession {
   readonly lastEventId: string;
 }
 
+export interface UpdatedSession {
+  readonly session: SessionObject;
+  readonly ignored: readonly string[];
+}
+
 export interface InputOptions {
   readonly idempotencyKey?: string;
   /** Rejects with `session_busy` unless a message begins a new turn. */
@@ -75,9 +80,15 @@ export interface PostedInput {
   readonly lastEventId: string;
 }
 
+/** The place in front of the first event of a session. */
+export const BEGINNING = Symbol('beginning');
+
 export interface FollowOptions {
-  /** Null: the first event is the present state of the session, and those that happen from now on follow. */
-  readonly after: string | null;
+  /**
+   * The id of the last event that is known. Null: the first event is the present state of the session, and those that happen
+   * from now on follow.
+   */
+  readonly after: string | typeof BEGINNING | null;
   /** Ends after the state event that follows the end of the turn with this id. */
   readonly untilTurn?: string;
 }
@@ -92,9 +103,15 @@ export interface ListPage<Entry> {
 
 /** The saved agents. */
 export interface SavedAgents {
-  create(caller: AgentCaller, body: unknown): Promise<AgentObject>;
+  create(caller: AgentCaller, body: unknown): Promise<WrittenAgent>;
   retrieve(caller: AgentCaller, agentId: string): Promise<AgentObject>;
   list(caller: AgentCaller, query: URLSearchParams): Promise<ListPage<AgentObject>>;
-  update(caller: AgentCaller, agentId: string, body: unknown): Promise<AgentObject>;
+  update(caller: AgentCaller, agentId: string, body: unknown): Promise<WrittenAgent>;
   delete(caller: AgentCaller, agentId: string): Promise<void>;
+}
+
+export interface WrittenAgent {
+  readonly agent: AgentObject;
+  /** Fields without effect, by their names in the body. */
+  readonly ignored: readonly string[];
 }

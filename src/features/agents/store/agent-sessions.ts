@@ -8,11 +8,11 @@ import type {
   AgentSessionRow,
   AgentSessionStore,
   InputKey,
+  OwnedSession,
   QueueRoom,
   SeenAgentLease,
   SessionChange,
   SessionRefusal,
-  SessionWrites,
 } from './port.ts';
 import { sessionLists } from './session-lists.ts';
 import {
@@ -43,7 +43,7 @@ const running = async ({ db }: AgentQuery, workspace: string): Promise<number> =
     .where('workspace', '=', workspace)
     .where('lease_by', 'is not', null)
     .executeTakeFirst();
-  return Number(row?.count ?? 0);
+  return row?.count ?? 0;
 };
 
 /** Whether one more turn may wait for the workspace: those that can run at once do not wait. */
@@ -61,7 +61,7 @@ const hasRoom = async (
     .where('expires_at', '>', query.now)
     .executeTakeFirst();
   const free = Math.max(0, runs - (await running(query, workspace)));
-  return Number(row?.count ?? 0) < maxQueued + free;
+  return (row?.count ?? 0) < maxQueued + free;
 };
 
 const create: (
@@ -76,7 +76,7 @@ const create: (
     .where('owner', '=', owner)
     .where('expires_at', '>', now)
     .executeTakeFirst();
-  if (Number(known?.count ?? 0) >= maxSessions) return 'limit';
+  if ((known?.count ?? 0) >= maxSessions) return 'limit';
   if (change.room !== null && !(await hasRoom(query, row.workspace, change.room))) return 'full';
   const stored = await db
     .insertInto('agent_sessions')
@@ -196,27 +196,33 @@ const inputOf = async (
   return row?.body ?? null;
 };
 
-const append = async (
+const append: (
   query: AgentQuery,
-  owner: string,
-  id: string,
-  instance: string,
-  writes: SessionWrites,
-): Promise<boolean> => {
-  const row = await query.db
+  ...args: Parameters<AgentSessionStore['append']>
+) => Promise<boolean> = async (query, owner, id, { instance, first }, writes) => {
+  const { db } = query;
+  const row = await db
     .updateTable('agent_sessions')
-    .set({
-      next_event: sql<number>`next_event + ${writes.events.length}`,
-      next_item: nextItemOf(writes),
-    })
+    .set({ next_event: first + writes.events.length, next_item: nextItemOf(writes) })
     .where('id', '=', id)
     .where('owner', '=', owner)
     .where('lease_by', '=', instance)
-    .returning('next_event')
+    .where('next_event', '=', first)
+    .returning('id')
     .executeTakeFirst();
-  if (row === undefined) return false;
-  await writeParts(query, owner, id, row.next_event - writes.events.length, writes);
-  return true;
+  if (row !== undefined) {
+    await writeParts(query, owner, id, first, writes);
+    return true;
+  }
+  // An attempt before this one may have written it.
+  const written = await db
+    .selectFrom('agent_sessions')
+    .select('next_event')
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('lease_by', '=', instance)
+    .executeTakeFirst();
+  return written?.next_event === first + writes.events.length;
 };
 
 const remove = async (
@@ -365,10 +371,7 @@ const unlessCorrupt = <Value>(open: () => Value): Value | null => {
   }
 };
 
-const overdue = async (
-  { db, now }: AgentQuery,
-  limit: number,
-): Promise<readonly Pick<AgentSessionRow, 'id' | 'owner'>[]> =>
+const overdue = async ({ db, now }: AgentQuery, limit: number): Promise<readonly OwnedSession[]> =>
   db
     .selectFrom('agent_sessions')
     .select(['id', 'owner'])

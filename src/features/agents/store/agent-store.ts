@@ -87,10 +87,12 @@ export const AGENT_STORE: readonly StorePart[] = [
     migrations: AGENT_MIGRATIONS,
     tables: AGENT_NOTES,
     status: {
-      agents: { text: (rows) => String(rows['agents']) },
-      sessions: { text: (rows) => `${rows['agent_sessions']} of agents, with ${rows['agent_items']} items` },
+      agents: {
+        text: (rows) =>
+          `${rows['agents']} saved, ${rows['agent_sessions']} sessions with ${rows['agent_items']} items`,
+      },
     },
-    sweep: sweep as Sweep,
+    sweep,
   },
   ...Object.entries(OPERATIONS)
     .filter(([name]) => name !== 'agentSessions')

@@ -54,10 +54,13 @@ export interface SeenAgentLease extends AgentLease {
   readonly id: string;
 }
 
-/** A session. Its parts are texts that only the caller reads. */
-export interface AgentSessionRow {
+export interface OwnedSession {
   readonly id: string;
   readonly owner: string;
+}
+
+/** A session. Its parts are texts that only the caller reads. */
+export interface AgentSessionRow extends OwnedSession {
   readonly agentId: string;
   /** Empty: it has none. */
   readonly workspace: string;
@@ -93,10 +96,10 @@ export interface SessionItemRow {
   /** In the order in which they began. */
   readonly pos: number;
   readonly turnId: string;
-  /** As clients see it; null: they do not. */
-  readonly body: string | null;
-  /** The items that the model gets of it; null: none. */
-  readonly raw: string | null;
+  /** As clients see it; null: they do not; absent: as it is stored. */
+  readonly body?: string | null;
+  /** The items that the model gets of it; null: none; absent: as they are stored. */
+  readonly raw?: string | null;
 }
 
 /** What is written together with a change. */
@@ -150,7 +153,7 @@ export type SessionRefusal = 'conflict' | 'full' | 'gone';
 export interface AgentSessionStore {
   /** `limit`: the owner has too many sessions. */
   create(
-    row: Omit<AgentSessionRow, 'rev' | 'nextEvent' | 'nextItem' | 'phase' | 'queuedAt' | 'deadlineAt'>,
+    row: AgentSessionRow,
     change: SessionChange,
     maxSessions: number,
   ): Promise<AgentSessionRow | 'full' | 'limit'>;
@@ -170,8 +173,16 @@ export interface AgentSessionStore {
     rev: number,
     change: SessionChange,
   ): Promise<AgentSessionRow | SessionRefusal>;
-  /** Adds to a session that this instance runs. False: it does not run it any more. */
-  append(owner: string, id: string, instance: string, writes: SessionWrites): Promise<boolean>;
+  /**
+   * Adds to a session that this instance runs, whose next event has the number `first`. False: it does not run it any more.
+   * Safe to send again.
+   */
+  append(
+    owner: string,
+    id: string,
+    at: { readonly instance: string; readonly first: number },
+    writes: SessionWrites,
+  ): Promise<boolean>;
   /** Deletes it with all that belongs to it. */
   delete(owner: string, id: string, rev: number): Promise<'deleted' | 'conflict'>;
   /** What a request with this key had as its body; null: there was none. */
@@ -186,7 +197,7 @@ export interface AgentSessionStore {
   /** Takes over those of these sessions whose lease is still the same. */
   take(lease: AgentLease, lost: readonly SeenAgentLease[]): Promise<readonly AgentSessionRow[]>;
   /** Sessions that have waited too long for their client. */
-  overdue(limit: number): Promise<readonly Pick<AgentSessionRow, 'id' | 'owner'>[]>;
+  overdue(limit: number): Promise<readonly OwnedSession[]>;
   turn(owner: string, sessionId: string, turnId: string): Promise<SessionTurnRow | null>;
   turns(owner: string, sessionId: string, page: AgentPage): Promise<readonly SessionTurnRow[] | null>;
   /** Those that clients see. `turnId` null: of all turns. */
@@ -196,13 +207,13 @@ export interface AgentSessionStore {
     turnId: string | null,
     page: AgentPage,
   ): Promise<readonly SessionItemRow[] | null>;
-  /** All of them from a place on: at least one, and then until `maxChars` is reached. */
+  /** All of them from a place on, without what clients see: at least one, and then until `maxChars` is reached. */
   history(
     owner: string,
     sessionId: string,
     from: number,
     maxChars: number,
-  ): Promise<readonly Omit<SessionItemRow, 'body'>[]>;
+  ): Promise<readonly SessionItemRow[]>;
 }
 
 /** Some consecutive events of a session. */

@@ -117,7 +117,6 @@ const items = async (
     pos,
     turnId: turn_id,
     body: openItem(query, owner, sessionId, 'body', { pos, text: body }),
-    raw: null,
   }));
 };
 
@@ -125,7 +124,7 @@ const items = async (
 const MAX_ROWS = 1_000;
 
 /** As many of the rows as have so many characters, but at least one. */
-const within = <Row extends { readonly chars: number }>(rows: readonly Row[], maxChars: number): number => {
+const within = (rows: readonly { readonly chars: number }[], maxChars: number): number => {
   let chars = 0;
   const end = rows.findIndex((row, index) => {
     chars += row.chars;
@@ -140,7 +139,7 @@ const history = async (
   sessionId: string,
   from: number,
   maxChars: number,
-): Promise<readonly Omit<SessionItemRow, 'body'>[]> => {
+): Promise<readonly SessionItemRow[]> => {
   const asked = query.db
     .selectFrom('agent_items')
     .where('session_id', '=', sessionId)

@@ -114,20 +114,17 @@ const writeItems = async (
 ): Promise<void> => {
   for (const item of items) {
     const close = (column: 'body' | 'raw'): string | null => {
-      const text = item[column];
+      const text = item[column] ?? null;
       const place = agentPlace(`agent_items.${column}`, owner, `${id}/${item.pos}`);
       return text === null ? null : seal.close(place, text);
     };
-    const content = {
-      chars: item.raw?.length ?? 0,
-      is_shown: item.body === null ? 0 : 1,
-      body: close('body'),
-      raw: close('raw'),
-    };
+    const shown = { is_shown: item.body == null ? 0 : 1, body: close('body') };
+    const heard = { chars: item.raw?.length ?? 0, raw: close('raw') };
+    const changed = { ...(item.body === undefined ? {} : shown), ...(item.raw === undefined ? {} : heard) };
     await db
       .insertInto('agent_items')
-      .values({ session_id: id, pos: item.pos, id: item.id, turn_id: item.turnId, owner, ...content })
-      .onConflict((conflict) => conflict.columns(['session_id', 'pos']).doUpdateSet(content))
+      .values({ session_id: id, pos: item.pos, id: item.id, turn_id: item.turnId, owner, ...shown, ...heard })
+      .onConflict((conflict) => conflict.columns(['session_id', 'pos']).doUpdateSet(changed))
       .execute();
   }
 };

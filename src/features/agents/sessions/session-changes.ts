@@ -1,0 +1,88 @@
+import type { GatewayError } from '../../../canonical/failure/failure.ts';
+import { unavailable } from '../../../store/store-errors.ts';
+import { quoted } from '../../../kit/text/display.ts';
+import { agentError } from '../failures.ts';
+import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom, SessionPhase } from '../store/port.ts';
+import { SessionDraft, type DraftRules, type MadeDecision } from './session-draft.ts';
+import type { HowTurnEnded } from './session-state.ts';
+
+export interface ChangeOptions {
+  readonly inputKey?: InputKey;
+  readonly room?: (row: AgentSessionRow) => QueueRoom;
+}
+
+/** Called after changes were made, for metrics. */
+export interface ChangeHooks {
+  readonly onPhase: (id: string, phase: SessionPhase) => void;
+  readonly onEnded: (status: HowTurnEnded['status']) => void;
+  readonly onDecision: (decision: MadeDecision) => void;
+}
+
+export interface ChangedSession<Result> {
+  readonly result: Result;
+  readonly draft: SessionDraft;
+  /** As it was before the change. */
+  readonly before: AgentSessionRow;
+  readonly row: AgentSessionRow;
+}
+
+/** More than ever change one session at the same time. */
+const MAX_ATTEMPTS = 50;
+
+export const unknownSession = (id: string): GatewayError =>
+  agentError('unknown_session', { message: `Session with id '${quoted(id)}' not found.` });
+
+/** Makes changes of sessions, again if another one was faster. */
+export class SessionChanges {
+  readonly #store: AgentSessionStore;
+  readonly #rules: DraftRules;
+  readonly #hooks: ChangeHooks;
+
+  constructor(store: AgentSessionStore, rules: DraftRules, hooks: ChangeHooks) {
+    this.#store = store;
+    this.#rules = rules;
+    this.#hooks = hooks;
+  }
+
+  /** `draw` may be called several times, and throws if the change cannot be made. Undefined: there is nothing to change. */
+  async change<Result>(
+    owner: string,
+    id: string,
+    draw: (draft: SessionDraft, row: AgentSessionRow) => Result | undefined,
+    { inputKey, room }: ChangeOptions = {},
+  ): Promise<ChangedSession<Result> | null> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const before = await this.find(owner, id);
+      const draft = new SessionDraft(before, this.#rules);
+      const result = draw(draft, before);
+      if (result === undefined) return null;
+      const change = draft.change({
+        ...(inputKey === undefined ? {} : { inputKey }),
+        ...(room === undefined ? {} : { room: room(before) }),
+      });
+      const row = await this.#store.change(owner, id, before.rev, change);
+      if (row === 'gone') throw unknownSession(id);
+      if (row === 'full') throw agentError('agent_queue_full');
+      if (row !== 'conflict') {
+        this.#made(draft, row);
+        return { result, draft, before, row };
+      }
+      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null)
+        return null;
+    }
+    throw unavailable('the session changes too often');
+  }
+
+  #made(draft: SessionDraft, { id, phase }: AgentSessionRow): void {
+    const { onPhase, onEnded, onDecision } = this.#hooks;
+    onPhase(id, phase);
+    for (const status of draft.ended) onEnded(status);
+    for (const decision of draft.decisions) onDecision(decision);
+  }
+
+  async find(owner: string, id: string): Promise<AgentSessionRow> {
+    const row = await this.#store.find(owner, id);
+    if (row === null) throw unknownSession(id);
+    return row;
+  }
+}
