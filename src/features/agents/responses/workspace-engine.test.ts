@@ -400,8 +400,8 @@ describe('an approved call', () => {
     const later = [user, request(), request('call_2'), approved(), refused];
     await run({ items: later });
     expect(declined).toEqual(['web']);
-    const answered: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
-    await run({ items: [user, request('call_2'), refused, answered, user] });
+    const spoken: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
+    await run({ items: [user, request('call_2'), refused, spoken, user] });
     expect(declined).toEqual(['web']);
   });
 });
