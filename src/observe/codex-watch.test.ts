@@ -35,7 +35,7 @@ it('says of the one about bubblewrap, which a newcomer reads first, that it is h
   expect(lines).toEqual([]);
   expect(infos).toEqual([
     [
-      { warning, note: 'harmless: only tools of codex itself need it, and they are off' },
+      { warning, note: 'harmless: codex uses the one that it brings along' },
       'codex has a warning',
     ],
   ]);
