@@ -13,7 +13,8 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json/json.ts';
+import { answer } from '../../src/demo/answer.ts';
+import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectsIn, sentBody } from '../conformance/responses-sent.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { openProxy } from '../support/open-proxy.ts';
@@ -64,18 +65,16 @@ const answerTo = async (asked: Response | Promise<Response>): Promise<readonly [
 const exec = (body: JsonObject, name = 'web') =>
   answerTo(proxy.post(`/v1/codex/workspaces/${name}/exec`, body));
 const errorOf = ([status, { error }]: readonly [number, JsonObject]) => {
-  const { code, param } = error as JsonObject;
-  return `${status} ${String(code)} ${String(param)}`;
+  const { code, param } = error as { readonly code: string; readonly param: string | null };
+  return `${status} ${code} ${param}`;
 };
 
 const keyWith = async (fields: object): Promise<(at: string, body?: object) => Promise<Response>> => {
-  const [, { key }] = await answerTo(
-    proxy.post('/v1/codex/keys', { name: 'a', scopes: ['infer'], ...fields }),
-  );
+  const [, made] = await answerTo(proxy.post('/v1/codex/keys', { name: 'a', scopes: ['infer'], ...fields }));
   return (at, body) =>
     fetch(proxy.url + at, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${String(key)}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${textIn(made, 'key')}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 };
@@ -191,6 +190,45 @@ describe('a key', () => {
   it('needs the scope of its models', async () => {
     const send = await keyWith({ scopes: ['read'], workspaces: ['*'] });
     expect((await send(`${WEB}/exec`, { command: ['ls'] })).status).toBe(403);
+  });
+});
+
+describe('a run', () => {
+  it('is counted, and known to the request log', async () => {
+    proxy.use(({ body }, connection) => {
+      const heard = JSON.stringify(body['input']).includes('call_output');
+      const command = heard ? 'touch b' : 'echo a';
+      const call = { name: 'exec_command', arguments: { cmd: command }, callId: heard ? 'c2' : 'c1' };
+      return answer(connection, [{ call }]);
+    });
+    const tools = [{ type: 'mcp', server_label: 'fresh', require_approval: 'never' }];
+    const waiting = [{ type: 'mcp', server_label: 'fresh', require_approval: 'always' }];
+    const first = await answerTo(
+      proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Go.', tools, max_tool_calls: 1 }),
+    );
+    expect(first).toMatchObject([200, { status: 'incomplete' }]);
+    const asked = await answerTo(
+      proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Go.', tools: waiting }),
+    );
+    expect(asked).toMatchObject([200, { status: 'completed' }]);
+    const recorded = async () => {
+      const [, { data }] = await answerTo(proxy.get('/v1/codex/requests?limit=2&q=resp_'));
+      return (data as readonly JsonObject[]).map(({ run }) => run);
+    };
+    await expect.poll(recorded, { timeout: 20_000 }).toEqual([
+      { workspace: 'fresh', calls: 0, waits: true },
+      { workspace: 'fresh', calls: 1, waits: false },
+    ]);
+    const metrics = await (await proxy.get('/metrics')).text();
+    for (const line of [
+      'proxy_workspace_runs_total{workspace="fresh",outcome="incomplete"} 1',
+      'proxy_workspace_runs_total{workspace="fresh",outcome="waiting"} 1',
+      'proxy_workspace_calls_total{workspace="fresh",tool="exec_command",outcome="completed"} 1',
+      'proxy_workspace_approvals_total{workspace="fresh",decision="asked"} 1',
+      'proxy_workspace_run_seconds_count 2',
+      'proxy_workspace_runs_active{workspace="fresh"} 0',
+    ])
+      expect(metrics).toContain(line);
   });
 });
 

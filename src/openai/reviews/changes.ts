@@ -38,12 +38,8 @@ export const withDiff = (body: unknown, { target }: WorkspaceChanges, diff: stri
 };
 
 const wordsOf = (target: WorkspaceChanges['target']): string => {
-  switch (target.type) {
-    case 'uncommittedChanges':
-      return 'Review these uncommitted changes of a working tree (staged, unstaged and untracked files):';
-    case 'baseBranch':
-      return `Review these changes of a working tree since it left the branch ${target.branch}:`;
-    case 'commit':
-      return `Review the changes of the commit ${target.sha}:`;
-  }
+  if (target.type === 'commit') return `Review the changes of the commit ${target.sha}:`;
+  return target.type === 'baseBranch'
+    ? `Review these changes of a working tree since it left the branch ${target.branch}:`
+    : 'Review these uncommitted changes of a working tree (staged, unstaged and untracked files):';
 };

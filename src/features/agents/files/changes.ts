@@ -3,13 +3,12 @@ import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { Offers } from '../../../compose/feature.ts';
 import type { WorkspaceChanges } from '../../../turns/api.ts';
 import type { CommandResult } from '../run/commands.ts';
+import type { WorkspaceCommands } from '../run/workers.ts';
 import { unavailable } from '../run/workspace-folder.ts';
 import type { WorkspaceAccess } from '../workspaces/access.ts';
-import type { WorkspaceCommands } from './workspace-commands.ts';
-import { assertNever } from '../../../kit/assert-never.ts';
 
 export interface ChangesDeps {
-  readonly access: Pick<WorkspaceAccess, 'named'>;
+  readonly access: WorkspaceAccess;
   readonly commands: WorkspaceCommands;
 }
 
@@ -58,18 +57,10 @@ const PLAIN = ['--no-color', '--no-ext-diff', '--no-textconv'];
 
 /** What the client names is only ever an argument. */
 const diffOf = async (target: WorkspaceChanges['target'], run: RunGit): Promise<string> => {
-  switch (target.type) {
-    case 'uncommittedChanges':
-      return run(['sh', '-c', UNCOMMITTED, ...GIT]);
-    case 'baseBranch': {
-      const base = await run([...GIT, 'merge-base', '--end-of-options', 'HEAD', target.branch]);
-      return run([...GIT, 'diff', ...PLAIN, '--end-of-options', base.trim(), '--']);
-    }
-    case 'commit':
-      return run([...GIT, 'show', ...PLAIN, '--end-of-options', target.sha, '--']);
-    default:
-      return assertNever(target);
-  }
+  if (target.type === 'uncommittedChanges') return run(['sh', '-c', UNCOMMITTED, ...GIT]);
+  if (target.type === 'commit') return run([...GIT, 'show', ...PLAIN, '--end-of-options', target.sha, '--']);
+  const base = await run([...GIT, 'merge-base', '--end-of-options', 'HEAD', target.branch]);
+  return run([...GIT, 'diff', ...PLAIN, '--end-of-options', base.trim(), '--']);
 };
 
 /** $0 and what follows: git with its options. Before the first commit, all that is staged is compared with nothing. */

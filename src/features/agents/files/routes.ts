@@ -11,11 +11,12 @@ import type { Exchange } from '../../../http/exchange/exchange.ts';
 import type { Route } from '../../../http/route.ts';
 import { bodyObject } from '../../../openai/chat/common.ts';
 import { listBody, readListQuery, unreadQuery } from '../../../openai/shared/list-page.ts';
+import type { WorkspaceCommands } from '../run/workers.ts';
 import type { WorkspaceAccess } from '../workspaces/access.ts';
-import type { WorkspaceCommands } from './workspace-commands.ts';
 
-export interface WorkspaceRouteDeps extends Pick<Offers, 'listWorkspaces'> {
-  readonly access: Pick<WorkspaceAccess, 'named'>;
+export interface WorkspaceRouteDeps {
+  readonly access: WorkspaceAccess;
+  readonly listWorkspaces: Offers['listWorkspaces'];
   readonly commands: WorkspaceCommands;
   readonly bodies: BodyDeps;
 }

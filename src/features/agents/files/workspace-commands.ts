@@ -1,19 +1,17 @@
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
-import type { OpenRuns } from '../run/open-runs.ts';
 import { WorkspaceRooms } from '../run/rooms.ts';
-import type { AgentWorkers } from '../run/workers.ts';
+import type { WorkspaceCommands } from '../run/workers.ts';
 
-/** Commands and searches of clients, as many as a workspace takes. */
-export type WorkspaceCommands = Pick<AgentWorkers, 'exec' | 'searchFiles'>;
-
-/** What changes nothing runs beside the runs of a workspace. */
+/** What changes nothing does not wait for the runs of a workspace. */
 const MAX_READERS = 8;
 
-interface CommandDeps extends Pick<OpenRuns, 'workers' | 'rooms'> {
+interface CommandDeps {
+  readonly workers: WorkspaceCommands;
+  readonly rooms: WorkspaceRooms;
   readonly onCall: (workspace: string, tool: string, outcome: 'completed' | 'failed') => void;
 }
 
-/** A command that may change something takes a place of a run. Rejects with `workspace_busy` if there is none. */
+/** Commands and searches of clients, as many as a workspace takes. One that may change something takes a place of a run. Rejects with `workspace_busy` if there is none. */
 export const openWorkspaceCommands = ({ workers, rooms, onCall }: CommandDeps): WorkspaceCommands => {
   const readers = new WorkspaceRooms();
   const enter = (workspace: Workspace, access: Workspace['access']): (() => void) =>

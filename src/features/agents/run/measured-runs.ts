@@ -66,7 +66,7 @@ class RunMeasure {
     if (this.#approved > 0) this.#reports.onApproval(this.#label, 'approved', this.#approved);
   }
 
-  /** A run for which there was no place is none. */
+  /** A run for which there was no place is not counted. */
   refused(error: unknown, signal: AbortSignal): void {
     const { code } = failureOf(error);
     this.span.end({ error: code });

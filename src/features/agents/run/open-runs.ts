@@ -6,14 +6,14 @@ import { openAgentGateway } from './gateway.ts';
 import { measuredRuns, type RunReports } from './measured-runs.ts';
 import type { AgentRuns } from './port.ts';
 import { WorkspaceRooms } from './rooms.ts';
-import { openAgentWorkers, type AgentWorkers } from './workers.ts';
+import { openAgentWorkers, type WorkspaceCommands } from './workers.ts';
 
 export interface OpenRuns {
   readonly runs: AgentRuns;
   /** Commands and searches without a model. */
-  readonly workers: Pick<AgentWorkers, 'exec' | 'searchFiles'>;
+  readonly workers: WorkspaceCommands;
   /** What they have to enter. */
-  readonly rooms: Pick<WorkspaceRooms, 'enter'>;
+  readonly rooms: WorkspaceRooms;
   drain(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
