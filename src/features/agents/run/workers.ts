@@ -31,7 +31,14 @@ import {
   type AgentPlaceRequest,
   type SandboxLayout,
 } from './profile.ts';
-import { hiddenNow, Placeholders, readAgentsMd, requireFolder } from './workspace-folder.ts';
+import {
+  FixedFolders,
+  hasGitFolder,
+  hiddenNow,
+  Placeholders,
+  readAgentsMd,
+  requireFolder,
+} from './workspace-folder.ts';
 
 /** The app-servers in which agents work, and the folders of their runs. */
 export interface AgentWorkers {
@@ -111,6 +118,7 @@ class RunPlaces implements AgentWorkers {
   readonly #folders: string;
   readonly #layout: SandboxLayout;
   readonly #placeholders = new Placeholders();
+  readonly #fixed = new FixedFolders();
   /** Runs of earlier processes may still change a workspace until then. */
   readonly #swept: Promise<void>;
   /** Places, and clean-ups. */
@@ -144,7 +152,7 @@ class RunPlaces implements AgentWorkers {
   exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult> {
     const { workspace, access } = command;
     return this.#withWorker(workspace, signal, async (leased) => {
-      const leave = await this.#enter(workspace, access, workspace.hide);
+      const leave = await this.#enter(workspace, access, { hidden: workspace.hide });
       try {
         return await runCommand(leased, command, signal);
       } finally {
@@ -216,11 +224,15 @@ class RunPlaces implements AgentWorkers {
     const runFolder = run.folder.path;
     for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
       await writeFile(path.join(runFolder, name), text, { mode: 0o600 });
-    run.leave = await this.#enter(workspace, access);
+    const fixed = await this.#fixed.enter(workspace);
+    run.leave = [async () => fixed.leave()];
+    run.leave = [...(await this.#enter(workspace, access, { fixed: fixed.folders })), ...run.leave];
     const { text, problem } = await readAgentsMd(workspace);
     if (problem !== null) this.#options.logger.warn({ workspace: workspace.label }, problem);
-    const present = { ...workspace, hide: await hiddenNow(workspace) };
-    return { thread: workspaceThread(present, access, { layout, runFolder }), agentsMd: text };
+    const git = workspace.git && access === 'write' && (await hasGitFolder(workspace));
+    const present = { ...workspace, git, hide: await hiddenNow(workspace) };
+    const sandbox = { layout, runFolder, fixedFolders: fixed.folders };
+    return { thread: workspaceThread(present, access, sandbox), agentsMd: text };
   }
 
   async #close(
@@ -254,9 +266,9 @@ class RunPlaces implements AgentWorkers {
   #enter(
     workspace: Workspace,
     access: Workspace['access'],
-    hidden: readonly string[] = [],
+    { hidden = [], fixed = [] }: { readonly hidden?: readonly string[]; readonly fixed?: readonly string[] },
   ): Promise<readonly (() => Promise<void>)[]> {
-    const folders = changedFolders(workspace, access);
+    const folders = [...changedFolders(workspace, access), ...inWorkspace(workspace, fixed)];
     return Promise.all(folders.map((folder) => this.#placeholders.enter(folder, hidden)));
   }
 
@@ -307,10 +319,11 @@ class RunPlaces implements AgentWorkers {
     const rescue = async (folder: string): Promise<void> => {
       const count = await killLeftovers(path.basename(folder), { since: null });
       if (count > 0) this.#options.onLeftovers?.(count);
-      const changed = this.#options.workspaces.flatMap((workspace) =>
-        changedFolders(workspace, workspace.access),
-      );
-      await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
+      for (const workspace of this.#options.workspaces) {
+        const fixed = inWorkspace(workspace, await FixedFolders.find(workspace));
+        const changed = [...changedFolders(workspace, workspace.access), ...fixed];
+        await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
+      }
     };
     await sweepRunDirectories(this.#folders, rescue, 'agent').catch((err: unknown) =>
       this.#options.logger.warn({ err }, 'the folders of earlier runs were not removed'),
@@ -322,6 +335,9 @@ const changedFolders = (workspace: Workspace, access: Workspace['access']): read
   workspace.path,
   ...(access === 'write' ? workspace.write : []),
 ];
+
+const inWorkspace = (workspace: Workspace, folders: readonly string[]): readonly string[] =>
+  folders.map((folder) => path.join(workspace.path, folder));
 
 /** A clean-up takes less. */
 const CLOSE_MS = 15_000;

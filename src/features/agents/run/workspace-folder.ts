@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 import { failure, GatewayError } from '../../../canonical/failure/failure.ts';
@@ -36,6 +36,60 @@ export const hiddenNow = async (workspace: Workspace): Promise<readonly string[]
   );
   return workspace.hide.filter((_, index) => found[index]);
 };
+
+/**
+ * The folders in the workspace that contain a hidden path. A command that moves one of them would give what is hidden another
+ * path, which is not. Runs at the same time share what the first one has found: a folder that is fixed for one of them only
+ * could be replaced by another one, with a link out of the workspace.
+ */
+export class FixedFolders {
+  readonly #workspaces = new Map<string, { runs: number; readonly found: Promise<readonly string[]> }>();
+
+  async enter(workspace: Workspace): Promise<{ readonly folders: readonly string[]; leave(): void }> {
+    const { path: root } = workspace;
+    const entry = this.#workspaces.get(root) ?? { runs: 0, found: FixedFolders.find(workspace) };
+    entry.runs += 1;
+    this.#workspaces.set(root, entry);
+    const folders = await Promise.all(
+      (await entry.found).map(async (folder) => ((await isFolder(path.join(root, folder))) ? [folder] : [])),
+    );
+    return {
+      folders: folders.flat(),
+      leave: () => {
+        entry.runs -= 1;
+        if (entry.runs === 0) this.#workspaces.delete(root);
+      },
+    };
+  }
+
+  static async find({ path: root, hide }: Workspace): Promise<readonly string[]> {
+    const found = new Set<string>();
+    for (const hidden of hide) {
+      for (const folder of partsOf(hidden).slice(0, -1)) {
+        // The sandbox would open what a link leads to.
+        if (GLOB.test(folder) || !(await isFolder(path.join(root, folder)))) break;
+        found.add(folder);
+      }
+    }
+    return [...found];
+  }
+}
+
+/**
+ * Whether commands may change `.git`. If it does not exist it is made, because a command could make a link in its place, which
+ * the sandbox would open. Placeholders remove it if it stays empty.
+ */
+export const hasGitFolder = async ({ path: root }: Workspace): Promise<boolean> => {
+  const folder = path.join(root, '.git');
+  await mkdir(folder).catch(() => {});
+  return isFolder(folder);
+};
+
+const isFolder = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
 
 const isThere = (file: string): Promise<boolean> =>
   lstat(file).then(

@@ -1,0 +1,104 @@
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  command,
+  hasSandbox,
+  openAgentScene,
+  runCalls,
+  runCommands,
+  type AgentScene,
+} from '../support/agent-workers.ts';
+
+/** What a hostile model, repository or command tries. */
+
+const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
+let scene: AgentScene;
+
+const inside = (name: string): string => path.join(scene.workspace.path, name);
+
+describe.skipIf(!hasSandbox)('a hostile model', NEEDS_SANDBOX, () => {
+  beforeAll(async () => {
+    scene = await openAgentScene({
+      workspace: () => ({
+        hide: ['.env', 'conf/deep/secret.txt', 'keys/*.pem', 'linked/*.pem', 'missing/*.pem', 'missing/x/y'],
+      }),
+    });
+    await mkdir(inside('conf/deep'), { recursive: true });
+    await mkdir(inside('keys'));
+    await mkdir(path.join(scene.root, 'srv', 'other'));
+    await symlink(path.join(scene.root, 'srv', 'other'), inside('linked'));
+    await writeFile(inside('.env'), 'SECRET-1');
+    await writeFile(inside('conf/deep/secret.txt'), 'SECRET-2');
+    await writeFile(inside('keys/a.pem'), 'SECRET-3');
+  });
+  afterAll(() => scene.close());
+
+  it('does not read hidden files after it has moved the folders around them', async () => {
+    const first = await runCommands(scene, {
+      env: 'mv .env moved; ln .env linked; cat moved linked .env; mkdir -p d && mount --bind . d; cat d/.env',
+      file: 'mv conf/deep/secret.txt x; cat x; mv conf/deep conf/other; cat conf/other/secret.txt; mv conf more; cat more/*/secret.txt',
+      glob: 'mv keys open; cat open/a.pem; cat keys/a.pem',
+    });
+    await runCommands(scene, {
+      link: 'echo bad > linked/bad; mkdir missing; echo ok > missing/ok; ls -la conf',
+    });
+    expect(await readdir(path.join(scene.root, 'srv', 'other'))).toEqual([]);
+    const second = await runCommands(scene, { again: 'ls -laR . ; cat $(find . -type f)' });
+    const heard = [...Object.values(first), ...Object.values(second)].join('\n');
+    for (const secret of ['SECRET-1', 'SECRET-2', 'SECRET-3']) expect.soft(heard).not.toContain(secret);
+    // What codex puts in the place of protected folders is gone.
+    expect(await readdir(inside('conf'))).toEqual(['deep']);
+    expect(await readdir(inside('conf/deep'))).toEqual(['secret.txt']);
+  });
+
+  it('does not leave the sandbox by other names of its arguments', async () => {
+    const outside = path.join(scene.root, 'srv', 'bad.txt');
+    const variants: Record<string, object> = {
+      a: { with_escalated_permissions: true, justification: 'x' },
+      b: { sandbox_permissions: 'require_escalated' },
+      c: {
+        sandbox_permissions: 'with_additional_permissions',
+        additional_permissions: { file_system: { write: [path.join(scene.root, 'srv')] } },
+      },
+      d: { additional_permissions: { file_system: { write: [path.join(scene.root, 'srv')] } } },
+      e: { sandboxPermissions: 'require_escalated' },
+      f: { prefix_rule: ['bash'], sandbox_permissions: 'require_escalated', justification: 'y' },
+      g: { shell: '/bin/sh', workdir: path.join(scene.root, 'srv') },
+      h: { environment_id: 'local' },
+    };
+    const heard = await runCalls(
+      scene,
+      Object.entries(variants).map(([id, more]) =>
+        command(id, `echo bad-${id} >> ${outside}; rm -rf /nonexistent; ls ${scene.root}/srv`, more as never),
+      ),
+    );
+    expect(Object.keys(heard)).toHaveLength(Object.keys(variants).length);
+    expect(await readFile(outside, 'utf8').catch(() => null)).toBe(null);
+  });
+});
+
+describe.skipIf(!hasSandbox)('a hostile repository', NEEDS_SANDBOX, () => {
+  it('does not become a way out by a link in the place of .git', async () => {
+    scene = await openAgentScene({ workspace: () => ({ git: true }) });
+    const outside = path.join(scene.root, 'srv', 'other');
+    await mkdir(outside);
+    await runCommands(scene, { nothing: 'ls -la' });
+    // An empty one was ours.
+    expect(await readdir(scene.workspace.path)).toEqual([]);
+    const first = await runCalls(scene, [
+      command('link', `ln -s ${outside} .git; mv .git git; rmdir .git; ln -s ${outside} .git; ls -la`),
+      command('init', 'git init -q . && git commit -q --allow-empty -m x; git log | head -1'),
+    ]);
+    await runCommands(scene, { write: 'echo bad > .git/bad; rm -rf .git/*' });
+    expect(first['init']).toMatch(/commit|identity/);
+    expect(await readdir(outside)).toEqual([]);
+    await rm(inside('.git'), { recursive: true });
+    await symlink(outside, inside('.git'));
+    await runCommands(scene, { write: 'echo bad > .git/bad' });
+    expect(await readdir(outside)).toEqual([]);
+    await scene.close();
+  });
+});
