@@ -113,6 +113,8 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
     runs: { ...runs, images: { ...runs.images, fetch: fetchImage } },
     captures: { open: () => ({ ...now, name: '' }) },
     background: null,
+    // A captured body has them already.
+    readChanges: () => Promise.reject(new Error('there is no workspace')),
     states: {
       open: async () => ({
         loaded,

@@ -268,6 +268,7 @@ const turnDeps = (
   captures: offers.captures,
   states: offers.states,
   background: offers.background,
+  readChanges: offers.readChanges,
   runs: runDeps(config, {
     logger,
     metrics,

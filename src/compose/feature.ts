@@ -18,7 +18,7 @@ import type { TrustedProxies } from '../http/guards/client-address.ts';
 import type { Cors } from '../http/guards/cors.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
 import type { Route } from '../http/route.ts';
-import type { Background, TurnDeps } from '../http/turn/start-turn.ts';
+import type { Background, ReadChanges, TurnDeps } from '../http/turn/start-turn.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -164,6 +164,8 @@ export interface Offers {
   readonly workspacesOf: (keyId: string) => readonly string[] | 'all';
   /** The workspaces that a key may use, for lists of MCP servers. */
   readonly listWorkspaces: (keyId: string) => Promise<readonly ListedWorkspace[]>;
+  /** The changes in a workspace, for reviews. */
+  readonly readChanges: ReadChanges;
   /** What requests refer to and leave behind. */
   readonly states: TurnStates;
   /** Responses that run without their clients; null: there are none. */

@@ -1,3 +1,4 @@
+import { gatewayError } from '../canonical/failure/failure.ts';
 import { valuesOf, type Config } from '../config/schema.ts';
 import { NO_MCP } from '../engine/mcp/mcp-tools.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
@@ -115,6 +116,7 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   limitsOf: () => Promise.resolve([]),
   workspacesOf: () => 'all',
   listWorkspaces: () => Promise.resolve([]),
+  readChanges: () => Promise.reject(gatewayError('endpoint_not_supported')),
   captures: NO_CAPTURES,
   mcp: NO_MCP,
   aroundEngine: (engine) => engine,

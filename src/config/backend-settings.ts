@@ -133,17 +133,17 @@ export const BACKEND_SETTINGS = {
     at: 'codex.sandboxMode',
     type: oneOf(['read-only', 'workspace-write', 'danger-full-access']),
     default: 'read-only',
-    noEffect: "codex's own tools are switched off",
+    noEffect: "codex's own tools are off, except in workspaces, which have rules of their own",
     description:
-      "The sandbox that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
+      "The sandbox that `thread/start` asks for. It has no effect: codex's own tools are off, except in [workspaces](agents.md), which have rules of their own. The server warns at the start if it is set.",
   }),
   PROXY_APPROVAL_POLICY: documents({
     at: 'codex.approvalPolicy',
     type: oneOf(['never', 'on-request', 'untrusted']),
     default: 'never',
-    noEffect: "codex's own tools are switched off",
+    noEffect: "codex's own tools are off, except in workspaces, which have rules of their own",
     description:
-      "The approval policy that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
+      "The approval policy that `thread/start` asks for. It has no effect: codex's own tools are off, except in [workspaces](agents.md), which have rules of their own. The server warns at the start if it is set.",
   }),
   PROXY_CODEX_WORKDIR: documents({
     at: 'codex.workDir',

@@ -244,8 +244,8 @@ describe('loadConfig', () => {
       agentLimits: AGENT_LIMITS,
       prices: {},
       warnings: [
-        "PROXY_SANDBOX_MODE has no effect: codex's own tools are switched off.",
-        "PROXY_APPROVAL_POLICY has no effect: codex's own tools are switched off.",
+        "PROXY_SANDBOX_MODE has no effect: codex's own tools are off, except in workspaces, which have rules of their own.",
+        "PROXY_APPROVAL_POLICY has no effect: codex's own tools are off, except in workspaces, which have rules of their own.",
       ],
     } satisfies Omit<WholeConfig, 'sources'>);
   });

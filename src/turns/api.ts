@@ -18,11 +18,8 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   readonly path: string;
   /** Converts a form to the JSON body that means the same; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
-  /** Replaces tokens in a body by their text. Calls `onBytes` with the length of each text; it may throw. */
-  readonly spellOut?: (
-    body: unknown,
-    how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
-  ) => Promise<unknown>;
+  /** Replaces what a body only names by its text, such as tokens. */
+  readonly spellOut?: (body: unknown, how: SpellingOut) => Promise<unknown>;
   /** Checks the body and finds what it refers to. Throws a `GatewayError` if it is invalid. */
   parse(body: unknown, context: ParseContext): Parsed;
   /** Translates the parsed body. `loaded` has those of its references that were found. */
@@ -40,6 +37,24 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   /** Sent while a stream is silent; absent: a comment, which all clients ignore. */
   readonly keepalive?: Frame;
   readonly errors: ErrorForm;
+}
+
+export interface SpellingOut {
+  /** Called with the length of each text; it may throw. */
+  readonly onBytes: (bytes: number) => void;
+  readonly caller: string;
+  /** The changes in a workspace, as a diff. Rejects with a `GatewayError`. */
+  readonly readChanges: (changes: WorkspaceChanges) => Promise<string>;
+}
+
+/** Changes in the git repository of a workspace, by codex's names for them. */
+export interface WorkspaceChanges {
+  /** The name of the workspace, as the client gives it. */
+  readonly workspace: string;
+  readonly target:
+    | { readonly type: 'uncommittedChanges' }
+    | { readonly type: 'baseBranch'; readonly branch: string }
+    | { readonly type: 'commit'; readonly sha: string };
 }
 
 /** Counts the input of a request. The body is that of the API. */

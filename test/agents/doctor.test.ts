@@ -63,7 +63,7 @@ it('names a workspace whose folder is gone', async () => {
   expect(found).toEqual([
     expect.objectContaining({
       grade: 'problem',
-      says: "The workspace 'web' could not be used: its folder does not exist any more or cannot be read.",
+      says: "The workspace 'web' could not be used: it does not exist any more.",
     }),
   ]);
 });

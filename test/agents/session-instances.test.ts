@@ -313,9 +313,9 @@ describe('a workspace that is not configured any more', () => {
   });
 });
 
-describe.each(['sqlite', 'postgres'] as const)('another instance with %s', (kind) => {
+describe.each(['sqlite', 'postgres'] as const)('another instance with %s', (database) => {
   const envOf = async (): Promise<Record<string, string>> =>
-    kind === 'sqlite' ? {} : { PROXY_DATABASE_URL: await (await sharedPostgres()).createDatabase() };
+    database === 'sqlite' ? {} : { PROXY_DATABASE_URL: await (await sharedPostgres()).createDatabase() };
 
   it('serves the same session: input, events, results, cancellation', async () => {
     const env = await envOf();

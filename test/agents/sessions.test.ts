@@ -232,7 +232,7 @@ describe('the events of a turn', () => {
       cwd: server.folder,
     };
     const words = { item_id: 'msg_1', output_index: 1, content_index: 0 };
-    const message = { id: 'msg_1', type: 'message', role: 'assistant', turn_id, phase: null };
+    const reply = { id: 'msg_1', type: 'message', role: 'assistant', turn_id, phase: null };
     expect(events).toEqual([
       {
         type: 'agent.session.turn.in_progress',
@@ -276,7 +276,7 @@ describe('the events of a turn', () => {
         type: 'agent.session.turn.item.added',
         ...of,
         output_index: 1,
-        item: { ...message, status: 'in_progress', content: [] },
+        item: { ...reply, status: 'in_progress', content: [] },
       },
       {
         type: 'agent.session.turn.content_part.added',
@@ -296,7 +296,7 @@ describe('the events of a turn', () => {
         type: 'agent.session.turn.item.done',
         ...of,
         output_index: 1,
-        item: { ...message, status: 'completed', content: [{ type: 'output_text', text: 'Two.' }] },
+        item: { ...reply, status: 'completed', content: [{ type: 'output_text', text: 'Two.' }] },
       },
       {
         type: 'agent.session.turn.completed',

@@ -95,7 +95,7 @@ describe.skipIf(!hasSandbox)('a command in a workspace', NEEDS_SANDBOX, () => {
 
   it('does not start outside', async () => {
     await expect(scene.workers.exec(sh('true', { folder: '../other' }), never)).rejects.toMatchObject({
-      failure: { kind: 'invalid_value', param: 'folder' },
+      failure: { kind: 'invalid_value', param: 'cwd' },
     });
     const linked = await scene.workers.exec(sh('ls', { folder: 'up' }), never);
     expect(linked.stdout).not.toContain('hello-outside');

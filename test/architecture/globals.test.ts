@@ -60,6 +60,9 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/features/keys/key-secret.ts: randomBytes': 'secrets of keys',
   'src/cli/connect/server.ts: randomBytes':
     'a nonce: a predictable one could be answered by a recorded proof',
+  'src/features/agents/open.ts: performance': 'what is left of the time of a shutdown',
+  'src/features/agents/sessions/step-writer.ts: performance':
+    'measures writes, to write less often on a slow disk',
   'src/features/keys/routes.ts: randomBytes': 'a salt',
   'src/features/keys/live-keys.ts: performance': 'limits questions to the database, however a clock jumps',
   'src/http/guards/own-secrets.ts: randomBytes': 'a key, and the name of a temporary file',

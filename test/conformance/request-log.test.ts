@@ -85,6 +85,7 @@ describe('the request log', () => {
       error: null,
       captured: true,
       replay_of: null,
+      run: null,
     });
     const details = await show(id);
     expect(details).toMatchObject({ ...shown, size: { items: 1, tools: 0, images: 0 }, spans_dropped: 0 });

@@ -25,7 +25,6 @@ it('ignores these notifications of the app-server', () => {
     'hook/started',
     'item/autoApprovalReview/completed',
     'item/autoApprovalReview/started',
-    'item/commandExecution/outputDelta',
     'item/commandExecution/terminalInteraction',
     'item/fileChange/outputDelta',
     'item/fileChange/patchUpdated',

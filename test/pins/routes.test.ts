@@ -35,6 +35,10 @@ it('lets a key with only infer use few routes of the server itself', () => {
     '/v1/codex/reviews',
     '/v1/codex/models',
     '/v1/codex/rate-limits',
+    // Each for the workspaces of the key.
+    '/v1/codex/workspaces',
+    '/v1/codex/workspaces/{name}/exec',
+    '/v1/codex/workspaces/{name}/files',
     '/v1/codex/clients',
   ]);
   const changing = own.filter(({ method, scopes }) => method !== 'GET' && !scopes.includes('infer'));

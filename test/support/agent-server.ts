@@ -11,6 +11,7 @@ import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { AgentLimits } from '../../src/config/agent-limits.ts';
 import { AGENT_TABLES, agents } from '../../src/features/agents/feature.ts';
 import { openAgentsWith } from '../../src/features/agents/open.ts';
+import { NO_RUNS } from '../../src/features/agents/run/open-runs.ts';
 import type { AgentRuns } from '../../src/features/agents/run/port.ts';
 import { feature } from '../../src/compose/feature.ts';
 import { listen } from '../../src/http/listen/listen.ts';
@@ -106,8 +107,7 @@ export const startAgentServer = async (options: AgentServerOptions = {}): Promis
   };
   const testAgents = feature('agents', AGENT_TABLES, {
     ...(agents.store === undefined ? {} : { store: agents.store }),
-    open: async (core, own) =>
-      openAgentsWith(core, own, { runs, drain: async () => {}, close: async () => {} }),
+    open: async (core, own) => openAgentsWith(core, own, { ...NO_RUNS, runs }),
   });
   const { http, features } = await openServer(base, {
     features: FEATURES.map((one) => (one === agents ? testAgents : one)),

@@ -30,7 +30,7 @@ export type AgentStep =
 
 export type AgentScript = (request: AgentRunRequest, run: number) => readonly AgentStep[];
 
-export const USED: Usage = {
+const USED: Usage = {
   inputTokens: 10,
   cachedInputTokens: 2,
   cacheWriteInputTokens: 0,

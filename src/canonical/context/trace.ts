@@ -81,7 +81,9 @@ export type SpanName =
   /** Until the app-server has sent the model request. */
   | 'app-server'
   | 'model-request'
-  /** A call of an MCP server. */
+  /** codex works in a workspace. */
+  | 'run'
+  /** A call of an MCP server, or of a tool of codex in a workspace. */
   | 'tool'
   /** The answer is written to the store, before the client sees its end. */
   | 'store'

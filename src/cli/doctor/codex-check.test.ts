@@ -20,7 +20,7 @@ describe('what codex said at its start', () => {
       codex('1.2.3', BUBBLEWRAP),
       true,
       'ok',
-      'starts, codex 1.2.3\ncodex has not found bubblewrap, which only its own tools need: they are off',
+      'starts, codex 1.2.3\ncodex has not found bubblewrap, which only its own tools need: they are off outside of workspaces',
     ],
     [
       'that it is another version',

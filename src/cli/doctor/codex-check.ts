@@ -60,7 +60,9 @@ export const judgeCodex = (report: CodexReport, isReady: boolean): Finding => {
     ...relevant.map((text) => `codex says: ${text}`),
     ...(harmless === 0
       ? []
-      : ['codex has not found bubblewrap, which only its own tools need: they are off']),
+      : [
+          'codex has not found bubblewrap, which only its own tools need: they are off outside of workspaces',
+        ]),
   ].join('\n');
   const facts = { ...report };
   if (!isReady) return problem(says, VERSIONS, facts);

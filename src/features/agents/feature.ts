@@ -242,6 +242,22 @@ export const AGENT_TABLES = {
       about: 'The stream of an MCP session, for messages that belong to no call.',
     },
     'DELETE /mcp': { access: 'key', about: 'Ends an MCP session.' },
+    'GET /v1/codex/workspaces': {
+      after: 'GET /v1/codex/mcp',
+      access: 'key',
+      scopes: ['infer', 'read'],
+      about: 'The [workspaces](agents.md) of the key.',
+    },
+    'POST /v1/codex/workspaces/:name/exec': {
+      access: 'key',
+      scopes: ['infer'],
+      about: 'Runs a program in the sandbox of a workspace, without a model: `{"command": ["ls"]}`.',
+    },
+    'GET /v1/codex/workspaces/:name/files': {
+      access: 'key',
+      scopes: ['infer'],
+      about: 'Finds files of a workspace by parts of their names: `?query=`.',
+    },
   },
 } as const satisfies FeatureTables;
 

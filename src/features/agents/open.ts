@@ -1,12 +1,14 @@
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
 import type { Route } from '../../http/route.ts';
-import type { Ambient } from '../../kit/ambient.ts';
 import { openDoor } from './door/door.ts';
 import { AGENT_TABLES } from './feature.ts';
+import { changesReader } from './files/changes.ts';
+import { workspaceRoutes } from './files/routes.ts';
+import { openWorkspaceCommands } from './files/workspace-commands.ts';
 import { approvalsInMemory } from './responses/used-approvals.ts';
 import { withWorkspaces } from './responses/workspace-engine.ts';
-import type { RunCounters } from './run/counted-runs.ts';
-import { openRuns, type OpenRuns } from './run/open-runs.ts';
+import type { RunReports } from './run/measured-runs.ts';
+import { NO_RUNS, openRuns, type OpenRuns } from './run/open-runs.ts';
 import { openSessions } from './sessions/open.ts';
 import { closedRoutes } from './sessions/routes.ts';
 import { agentStoreOf } from './store/agent-store.ts';
@@ -23,12 +25,13 @@ const NO_STORE =
 
 /** Without a workspace in the configuration only old items of workspaces are read, and `/mcp` has the tools that need none. */
 export const openAgents = async (core: Core, own: AgentsOwn): Promise<OpenAgents> => {
+  if (core.workspaces.length === 0) return openAgentsWith(core, own, NO_RUNS);
   const { settings, metrics } = own;
   const runs = await openRuns(core, {
     size: settings.agentCount,
     onLeftovers: (count) => metrics.workspaceLeftovers.inc(count),
     onRefused: (reason) => metrics.workspaceRefusals.inc({ reason }),
-    ...runCounters(metrics, core.ambient),
+    reports: runReports(metrics),
   });
   return openAgentsWith(core, own, runs);
 };
@@ -46,11 +49,15 @@ export const openAgentsWith = (core: Core, own: AgentsOwn, agents: OpenRuns): Op
     workspacesOf: (keyId) => access.usableBy(keyId),
     approvalMs: core.agentLimits.actionTimeoutMs,
   });
+  const commands = openWorkspaceCommands({ ...agents, onCall: runReports(metrics).onCall });
+  const listWorkspaces = workspaceLister({ access, runs });
+  const files = workspaceRoutes({ access, commands, listWorkspaces, bodies: core.bodies });
   const api = sessions?.routes ?? closed(workspaces.length === 0 ? NO_WORKSPACE : NO_STORE);
   return {
-    routes: { ...api, ...door.routes },
+    routes: { ...api, ...door.routes, ...files },
     offers: {
-      listWorkspaces: workspaceLister({ access, runs }),
+      listWorkspaces,
+      readChanges: changesReader({ access, commands }),
       aroundEngine: (engine) =>
         withWorkspaces(engine, {
           workspaces,
@@ -61,7 +68,7 @@ export const openAgentsWith = (core: Core, own: AgentsOwn, agents: OpenRuns): Op
           keepApprovalsMs: storeTtlMs,
           maxWaitMs: waits.backgroundQueueMs,
           ambient,
-          onApproval: (workspace, decision) => metrics.workspaceApprovals.inc({ workspace, decision }),
+          onDeclined: (workspace) => metrics.workspaceApprovals.inc({ workspace, decision: 'declined' }),
         }),
     },
     start: () => sessions?.start(),
@@ -85,21 +92,12 @@ const closed = (why: string) =>
     Record<keyof typeof AGENT_TABLES.routes, Route['handle']>
   >;
 
-const runCounters = (metrics: Own<typeof AGENT_TABLES>['metrics'], { clock }: Ambient): RunCounters => {
-  const active = new Map<string, number>();
-  const change = (workspace: string, by: number): void => {
-    const now = (active.get(workspace) ?? 0) + by;
-    active.set(workspace, now);
-    metrics.workspaceRunsActive.set({ workspace }, now);
-  };
-  return {
-    clock,
-    onStart: (workspace) => change(workspace, 1),
-    onEnd(workspace, outcome, seconds) {
-      change(workspace, -1);
-      metrics.workspaceRuns.inc({ workspace, outcome });
-      metrics.workspaceRunSeconds.observe(seconds);
-    },
-    onCall: (workspace, tool, outcome) => metrics.workspaceCalls.inc({ workspace, tool, outcome }),
-  };
-};
+const runReports = (metrics: Own<typeof AGENT_TABLES>['metrics']): RunReports => ({
+  onInside: (workspace, inside) => metrics.workspaceRunsActive.set({ workspace }, inside),
+  onRun(workspace, outcome, seconds) {
+    metrics.workspaceRuns.inc({ workspace, outcome });
+    metrics.workspaceRunSeconds.observe(seconds);
+  },
+  onCall: (workspace, tool, outcome) => metrics.workspaceCalls.inc({ workspace, tool, outcome }),
+  onApproval: (workspace, decision, count) => metrics.workspaceApprovals.inc({ workspace, decision }, count),
+});

@@ -8,7 +8,7 @@ export type KeyNames = (keyId: string) => string | null;
 
 /** A request of the log as clients of the API see it. Times of the day are Unix seconds. */
 export const projectRequest = (record: RequestRecord, keyNames: KeyNames) => {
-  const { usage, error } = record;
+  const { usage, error, run = null } = record;
   return {
     object: 'codex.request' as const,
     id: record.id,
@@ -53,6 +53,7 @@ export const projectRequest = (record: RequestRecord, keyNames: KeyNames) => {
             source: error.source,
             upstream_status: error.upstreamStatus,
           },
+    run: run === null ? null : { workspace: run.workspace, calls: run.calls, waits: run.waits },
     captured: record.capture !== null,
     replay_of: record.replayOf,
   };

@@ -46,9 +46,10 @@ const EMPTY = {
   traceparent: null,
   capture: null,
   replayOf: null,
+  run: null,
 };
 
-const span = (name: 'first-delta' | 'model-request', facts = {}, startMs = 0) => ({
+const span = (name: 'first-delta' | 'model-request' | 'run', facts = {}, startMs = 0) => ({
   name,
   parent: null,
   startMs,
@@ -95,6 +96,7 @@ describe('recordOf', () => {
         spans: [
           span('model-request', { transport: 'http', status: 503 }),
           span('model-request', { transport: 'websocket', status: 200, servedModel: 'm-2' }),
+          span('run', { workspace: 'web', calls: 2, waits: true, end: 'waiting' }),
           span('first-delta', {}, 120.6),
         ],
         dropped: 0,
@@ -121,6 +123,7 @@ describe('recordOf', () => {
       traceparent: '00-a-b-01',
       capture: 'file.jsonl',
       replayOf: 'rql_0',
+      run: { workspace: 'web', calls: 2, waits: true },
     });
   });
 

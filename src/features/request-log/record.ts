@@ -50,6 +50,17 @@ export interface RequestRecord extends RecordNames {
   /** The name of the capture file on that server. */
   readonly capture: string | null;
   readonly replayOf: string | null;
+  /** Null or absent: none. */
+  readonly run?: WorkspaceRun | null;
+}
+
+/** What codex did in a workspace. */
+export interface WorkspaceRun {
+  readonly workspace: string;
+  /** The calls of its tools; null: it runs. */
+  readonly calls: number | null;
+  /** Whether it ended with calls that wait for approval. */
+  readonly waits: boolean;
 }
 
 /** A request that has ended. */
@@ -117,6 +128,18 @@ export const recordOf = (end: RequestEnd, { id, instance }: RecordNames): Reques
     traceparent: end.traceparent,
     capture: end.capture,
     replayOf: end.replayOf,
+    run: runOf(spans),
+  };
+};
+
+const runOf = (spans: readonly TraceSpan[]): WorkspaceRun | null => {
+  const facts = spans.findLast(({ name }) => name === 'run')?.facts;
+  if (facts === undefined) return null;
+  const { workspace, calls, waits } = facts;
+  return {
+    workspace: String(workspace),
+    calls: typeof calls === 'number' ? calls : null,
+    waits: waits === true,
   };
 };
 

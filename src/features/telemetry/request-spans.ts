@@ -125,7 +125,7 @@ interface SpanShape {
 
 /** Facts of a model request for which there is no convention. */
 const REQUEST_FACTS = ['transport', 'status', 'headMs', 'retry', 'end', 'isUnfinished'];
-const TOOL_FACTS = ['server', 'status', 'isUnfinished'];
+const TOOL_FACTS = ['server', 'status', 'exitCode', 'isUnfinished'];
 
 const pick = (facts: SpanFacts, names: readonly string[]): SpanFacts =>
   Object.fromEntries(names.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])));

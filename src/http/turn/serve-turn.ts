@@ -31,7 +31,7 @@ export const serveTurn =
     return traced({ exchange, method, path: pathname, headers }, api, deps, async (trace, keepTrace) => {
       const held = deps.bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
       const source: TurnOrigin = { headers, exchange, trace, transport: 'http', local: null, held };
-      const read = await readTurn(api, (limits) => readBody(api, http, limits), source, deps);
+      const read = await readTurn(api, (limits) => readBody(api, http, limits, deps), source, deps);
       const background = backgroundOf(read.parsed);
       if (background !== null && deps.background !== null) {
         return deps.background.serve({ ...read, background, held }, { api, source, keepTrace });
@@ -107,9 +107,19 @@ const whole = async (
   return jsonResponse(body, head, exchange.signal);
 };
 
-const readBody = async ({ bodyOf, spellOut }: Api, http: Request, limits: ReadLimits): Promise<unknown> => {
+const readBody = async (
+  { bodyOf, spellOut }: Api,
+  http: Request,
+  limits: ReadLimits,
+  { readChanges }: TurnDeps,
+): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;
-  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
+  const caller = limits.room?.caller ?? '';
+  return spellOut(body, {
+    onBytes: counterOf(limits),
+    caller,
+    readChanges: (changes) => readChanges(caller, changes, limits.signal ?? new AbortController().signal),
+  });
 };

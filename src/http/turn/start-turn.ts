@@ -11,6 +11,7 @@ import {
   type Api,
   type BackgroundResponse,
   type ParsedRequest,
+  type WorkspaceChanges,
 } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
@@ -46,7 +47,11 @@ export interface TurnDeps extends TranslateDeps {
   readonly onBug: OnBug;
   /** Null: nothing is stored, so nothing runs without a client. */
   readonly background: Background | null;
+  readonly readChanges: ReadChanges;
 }
+
+/** Reads changes in a workspace that the key may use. Rejects with a `GatewayError`. */
+export type ReadChanges = (keyId: string, changes: WorkspaceChanges, signal: AbortSignal) => Promise<string>;
 
 /** The port for responses that run without their clients, and for streams that can be read again. */
 export interface Background {

@@ -1,4 +1,5 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
+import { changesIn, withDiff } from './changes.ts';
 import { reviewToTurn } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
@@ -11,6 +12,13 @@ export interface ReviewsOptions {
 /** codex's reviewer. It is a normal turn: it waits for a slot, and is interrupted when its client disconnects. */
 export const reviewsApi = (options: ReviewsOptions): Api<ReadBody, ReviewMeta> => ({
   path: '/v1/codex/reviews',
+  async spellOut(body, { onBytes, readChanges }) {
+    const changes = changesIn(body);
+    if (changes === null) return body;
+    const diff = await readChanges(changes);
+    onBytes(diff.length);
+    return withDiff(body, changes, diff);
+  },
   parse: (body, { models }) => reviewToTurn(body, models),
   toTurn: (read, _, { headers, ambient }) => ({
     ...commonFields(read, headers),

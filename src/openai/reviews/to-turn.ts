@@ -48,7 +48,7 @@ const toReview = ({ instructions, input, target }: CreateReview): string => {
     throw gatewayError('unsupported_value', {
       param: 'target.type',
       message:
-        "Unsupported value: 'target.type' must be 'custom'. The reviewer has no access to your working directory: send the diff as 'input'.",
+        "Unsupported value: 'target.type' must be 'custom' without a 'workspace': the reviewer has no other working directory. Send the diff as 'input', or name a workspace.",
     });
   }
   const texts = [instructions, target?.instructions, input].filter(

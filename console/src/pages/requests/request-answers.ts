@@ -30,6 +30,15 @@ export interface LoggedRequest {
   readonly error: RequestError | null;
   readonly captured: boolean;
   readonly replay_of: string | null;
+  /** What codex did in a workspace. */
+  readonly run: WorkspaceRun | null;
+}
+
+interface WorkspaceRun {
+  readonly workspace: string;
+  /** Null: it runs. */
+  readonly calls: number | null;
+  readonly waits: boolean;
 }
 
 export interface RequestTokens {

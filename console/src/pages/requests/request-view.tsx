@@ -101,10 +101,17 @@ const WhyItFailed = ({ request: { error, status } }: { readonly request: Request
     </div>
   );
 
+const workspaceText = ({ workspace, calls, waits }: NonNullable<RequestDetails['run']>): string =>
+  [
+    workspace,
+    ...(calls === null ? [] : [calls === 1 ? '1 call' : `${whole(calls)} calls`]),
+    ...(waits ? ['waits for approval'] : []),
+  ].join(', ');
+
 type Rows = Parameters<typeof Facts>[0]['rows'];
 
 const factsOf = (request: RequestDetails): Rows => {
-  const { usage, size, key } = request;
+  const { usage, size, key, run } = request;
   const rows: Rows = [
     ['Started', <Time key="started" at={request.started_at} />],
     ['Duration', request.duration_ms === null ? 'It runs' : duration(request.duration_ms)],
@@ -128,6 +135,7 @@ const factsOf = (request: RequestDetails): Rows => {
         ? null
         : `${whole(size.bytes)} bytes, ${whole(size.items)} items, ${whole(size.tools)} tools, ${whole(size.images)} images`,
     ],
+    ['Workspace', run === null ? null : workspaceText(run)],
     ['Without effect', request.ignored_params.length === 0 ? null : request.ignored_params.join(', ')],
     ['Retries', request.retries === 0 ? null : String(request.retries)],
     ['Response', request.response_id === null ? null : <code key="response">{request.response_id}</code>],

@@ -34,6 +34,7 @@ const request = (id: string, different: Partial<LoggedRequest> = {}): LoggedRequ
   error: null,
   captured: false,
   replay_of: null,
+  run: null,
   ...different,
 });
 

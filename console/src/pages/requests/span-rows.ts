@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   attempt: 'Attempt',
   'app-server': 'App-server',
   'model-request': 'Backend',
+  run: 'Run',
   tool: 'Tool',
   store: 'Store the answer',
   'first-delta': 'First delta',
@@ -34,7 +35,19 @@ const MOMENTS = new Set(['first-delta', 'end']);
 const WAITS = new Set(['queue', 'reserve', 'app-server', 'store']);
 const BACKEND = new Set(['model-request', 'tool']);
 /** What the page shows of the facts of a part. */
-const SHOWN = ['model', 'transport', 'status', 'retry', 'error', 'name', 'server', 'outcome'];
+const SHOWN = [
+  'model',
+  'transport',
+  'status',
+  'retry',
+  'error',
+  'name',
+  'tool',
+  'server',
+  'workspace',
+  'calls',
+  'outcome',
+];
 const MAX_DEPTH = 5;
 
 /** The parts in the order of the list: children follow their parent. */

@@ -62,7 +62,7 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
     },
   };
   const runs = new ScriptedRuns(script);
-  const decisions: string[] = [];
+  const declined: string[] = [];
   const ambient = fixedAmbient();
   const engine = withWorkspaces(inner, {
     workspaces: ALL,
@@ -73,14 +73,14 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
     keepApprovalsMs: 1000,
     maxWaitMs: 60_000,
     ambient,
-    onApproval: (workspace, decision) => decisions.push(`${workspace} ${decision}`),
+    onDeclined: (workspace) => declined.push(workspace),
     ...different,
   });
   const plan = (one: Partial<TurnRequest> = {}, context: Partial<TurnContext> = {}): Plan =>
     engine.plan(turnRequest({ canApprove: true, tools: [mcp('web')], ...one }), turnContext(context));
   const run = (...turn: Parameters<typeof plan>): Promise<TurnEvent[]> =>
     collect(plan(...turn).run(new AbortController().signal));
-  return { engine, asked, planned, runs, decisions, plan, run };
+  return { engine, asked, planned, runs, declined, plan, run };
 };
 
 const typesOf = (events: readonly TurnEvent[]): readonly string[] =>
@@ -152,7 +152,7 @@ describe('a turn with a workspace', () => {
       ...said('msg_1', 'done'),
       ended(),
     ];
-    const { run, runs, asked, decisions } = setUp(script);
+    const { run, runs, asked, declined } = setUp(script);
     const tools = [functionTool('f'), mcp('web', { allowed_tools: ['exec_command'] })];
     const events = await run({ tools, maxToolCalls: 7 });
     expect(checkGrammar(events)).toEqual([]);
@@ -183,7 +183,7 @@ describe('a turn with a workspace', () => {
       },
     ]);
     expect(asked).toMatchObject([{ tools: [functionTool('f')], maxToolCalls: null }]);
-    expect(decisions).toEqual([]);
+    expect(declined).toEqual([]);
   });
 
   it('does not list the tools again', async () => {
@@ -317,7 +317,7 @@ describe('an approved call', () => {
   const items = [user, request(), approved()];
 
   it('is run first, and is not in the conversation', async () => {
-    const { run, runs, decisions } = setUp();
+    const { run, runs, declined } = setUp();
     await run({ items });
     expect(runs.started).toMatchObject([
       {
@@ -330,7 +330,7 @@ describe('an approved call', () => {
         request: { items: [user] },
       },
     ]);
-    expect(decisions).toEqual(['web approved']);
+    expect(declined).toEqual([]);
   });
 
   it('runs once, however often and at once it is approved', async () => {
@@ -394,19 +394,14 @@ describe('an approved call', () => {
     expect(runs.started).toHaveLength(1);
   });
 
-  it('is counted if it is declined', async () => {
-    const { run, decisions } = setUp();
-    await run({ items: [user, request(), approved('call_1', false)] });
-    expect(decisions).toEqual(['web declined']);
-  });
-
-  it('is counted when it is asked for', async () => {
-    const { run, decisions } = setUp(() => [
-      ACCEPTED,
-      ...waiting('web', { callId: 'c', name: 'apply_patch', input: 'x' }),
-      ended(),
-    ]);
-    await run();
-    expect(decisions).toEqual(['web asked']);
+  it('is counted when it is declined, once', async () => {
+    const { run, declined } = setUp();
+    const refused = approved('call_2', false);
+    const later = [user, request(), request('call_2'), approved(), refused];
+    await run({ items: later });
+    expect(declined).toEqual(['web']);
+    const spoken: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Well.' }] };
+    await run({ items: [user, request('call_2'), refused, spoken, user] });
+    expect(declined).toEqual(['web']);
   });
 });

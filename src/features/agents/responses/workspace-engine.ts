@@ -8,7 +8,7 @@ import { rejectionsFor, type Rejection } from '../../../canonical/failure/reject
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import { asksForCompaction } from '../../../canonical/request/compaction.ts';
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
-import type { Produced } from '../../../canonical/request/item.ts';
+import type { Item, Produced } from '../../../canonical/request/item.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { hasAddress, isMcpTool, unknownMcpLabel } from '../../../codex/capabilities/mcp-tools.ts';
@@ -37,8 +37,6 @@ import {
 } from './workspace-history.ts';
 import { choiceOfCodex, sortWorkspaces, type SortedWorkspaces, type WorkspaceUse } from './workspace-use.ts';
 
-export type ApprovalDecision = 'asked' | 'approved' | 'declined';
-
 export interface WorkspaceEngineDeps {
   /** All of them. */
   readonly workspaces: readonly Workspace[];
@@ -53,7 +51,8 @@ export interface WorkspaceEngineDeps {
   /** How long a run whose client does not wait may wait for its workspace. */
   readonly maxWaitMs: number;
   readonly ambient: Ambient;
-  readonly onApproval: (workspace: string, decision: ApprovalDecision) => void;
+  /** A call in it was not approved. */
+  readonly onDeclined: (workspace: string) => void;
 }
 
 /** Runs the turns whose tools include a workspace, and leaves all others to the engine. */
@@ -99,7 +98,7 @@ const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEng
   };
   if (use === null) return plan;
   const run = runIn(
-    { use, history, ignored, declined: declinedIn(request.items, use.workspace.label) },
+    { use, history, ignored, sent: request.items },
     { request: asked, context },
     engine,
     deps,
@@ -180,10 +179,10 @@ const knowing = (
 
 interface PlannedUse {
   readonly use: WorkspaceUse;
-  /** How many calls the request declines. */
-  readonly declined: number;
   readonly history: CodexHistory;
   readonly ignored: readonly Path[];
+  /** The items as the client has sent them. */
+  readonly sent: readonly Item[];
 }
 
 const runIn = (
@@ -195,6 +194,7 @@ const runIn = (
   const { workspace, tools, needsApproval } = planned.use;
   const { approved } = planned.history;
   const approvals = new Approvals(approved, context, deps);
+  const declined = declinedIn(planned.sent, workspace.label);
   const run: AgentRunRequest = {
     workspace,
     access: workspace.access,
@@ -210,7 +210,9 @@ const runIn = (
     const start = () =>
       approvals.whileStarting(async () => {
         if (deps.runs.free(workspace) <= 0) throw busy(workspace);
-        return deps.runs.start(run, signal);
+        const started = await deps.runs.start(run, signal);
+        for (let count = 0; count < declined; count += 1) deps.onDeclined(workspace.label);
+        return started;
       });
     return context.isBackground === true ? whenFree(workspace, start, signal, deps) : start();
   };
@@ -288,7 +290,7 @@ class Approvals {
   async whileStarting(start: StartRun): Promise<AgentRun> {
     // A turn that is run again: the calls may have run.
     if (this.#isUsed) throw gatewayError('worker_lost');
-    const { approvals, keepApprovalsMs, ambient, onApproval } = this.#deps;
+    const { approvals, keepApprovalsMs, ambient } = this.#deps;
     const owner = this.#context.caller.keyId;
     const used: string[] = [];
     let mayHaveRun = false;
@@ -301,7 +303,7 @@ class Approvals {
       }
       mayHaveRun = this.#calls.length > 0;
       const run = await start();
-      for (const { label } of this.#calls) onApproval(label, 'approved');
+      this.#isUsed = this.#calls.length > 0;
       return run;
     } catch (error) {
       mayHaveRun &&= !(error instanceof GatewayError && NOT_BEGUN.has(error.failure.code));
@@ -331,8 +333,8 @@ interface EventsHow {
 /** The events of the run for clients of models, with the list of tools before them. */
 async function* eventsOf(
   begin: (signal: AbortSignal) => Promise<AgentRun>,
-  { use, history, ignored, declined }: PlannedUse,
-  { ambient, onApproval }: WorkspaceEngineDeps,
+  { use, history, ignored }: PlannedUse,
+  { ambient }: WorkspaceEngineDeps,
   { signal, onSettled, onAccepted }: EventsHow,
 ): AsyncGenerator<TurnEvent> {
   const { label } = use.workspace;
@@ -343,7 +345,6 @@ async function* eventsOf(
   let events: AsyncIterator<AgentEvent> | null = null;
   try {
     const run = await begin(firstAborted(signal, left.signal));
-    for (let nth = 0; nth < declined; nth += 1) onApproval(label, 'declined');
     events = run.events[Symbol.asyncIterator]();
     for (let step = await events.next(); step.done !== true; step = await events.next()) {
       const event = step.value;
@@ -358,7 +359,6 @@ async function* eventsOf(
       if (event.type === 'turn-ended') onSettled?.();
       else yield* preface;
       preface = [];
-      if (event.type === 'item-ended' && isRequestOf(label, event.item)) onApproval(label, 'asked');
       yield requestIds.rename(event);
     }
   } finally {

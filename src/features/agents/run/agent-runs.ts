@@ -1,12 +1,10 @@
-import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
-import type { Workspace } from '../../../canonical/mcp/workspace.ts';
-import { agentError } from '../failures.ts';
+import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { CodexRun, type AgentRunsOptions } from './agent-run.ts';
 import { isOffered } from './conversation.ts';
 import { CODEX_TOOLS, type AgentRunRequest, type AgentRuns, type CodexTool } from './port.ts';
+import { WorkspaceRooms } from './rooms.ts';
 
-export const createAgentRuns = (options: AgentRunsOptions): AgentRuns => {
-  const rooms = new WorkspaceRooms();
+export const createAgentRuns = (options: AgentRunsOptions, rooms = new WorkspaceRooms()): AgentRuns => {
   return {
     async start(request, signal) {
       signal.throwIfAborted();
@@ -43,44 +41,5 @@ const checkNames = (request: AgentRunRequest): void => {
     message: `Invalid 'tools': the workspace has a tool '${taken.name}' of its own.`,
   });
 };
-
-/** How many runs work in each workspace. */
-class WorkspaceRooms {
-  readonly #inside = new Map<string, number>();
-  readonly #listeners = new Set<() => void>();
-
-  free({ label, runs }: Workspace): number {
-    return Math.max(0, runs - (this.#inside.get(label) ?? 0));
-  }
-
-  /** Returns a function to call when the run has left. Throws if there is no room. */
-  enter(workspace: Workspace | null): () => void {
-    if (workspace === null) return () => {};
-    if (this.free(workspace) === 0) throw busy(workspace);
-    const { label } = workspace;
-    this.#inside.set(label, (this.#inside.get(label) ?? 0) + 1);
-    let isInside = true;
-    return () => {
-      if (!isInside) return;
-      isInside = false;
-      this.#inside.set(label, (this.#inside.get(label) ?? 1) - 1);
-      for (const listener of this.#listeners) listener();
-    };
-  }
-
-  whenFree(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
-  }
-}
-
-const BUSY_SECONDS = 5;
-
-const busy = ({ label, runs }: Workspace): GatewayError =>
-  agentError('workspace_busy', {
-    message: `The workspace '${label}' is in use (at most ${runs === 1 ? 'one run' : `${runs} runs`} at the same time). Please try again later.`,
-    retryAfterSeconds: BUSY_SECONDS,
-  });
 
 const isCodexName = (name: string): name is CodexTool => CODEX_TOOLS.some((one) => one === name);

@@ -90,8 +90,8 @@ const folderIn = (workspace: Workspace, folder: string): string => {
   const found = path.resolve(workspace.path, folder);
   if (lies(found, workspace.path)) return found;
   throw gatewayError('invalid_value', {
-    message: 'The folder of a command must lie in the workspace.',
-    param: 'folder',
+    message: "Invalid 'cwd': the folder of a command must lie in the workspace.",
+    param: 'cwd',
   });
 };
 

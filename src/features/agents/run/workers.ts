@@ -40,20 +40,24 @@ import {
   requireFolder,
 } from './workspace-folder.ts';
 
+/** What needs no model. */
+export interface WorkspaceCommands {
+  /**
+   * Runs a program in the sandbox of a workspace. Rejects with a `GatewayError` if it cannot start; if the signal is aborted,
+   * with its reason after the program was ended.
+   */
+  exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult>;
+  /** Finds files by parts of their names, best first. Rejects in the same way. */
+  searchFiles(workspace: Workspace, query: string, signal: AbortSignal): Promise<readonly FoundFile[]>;
+}
+
 /** The app-servers in which agents work, and the folders of their runs. */
-export interface AgentWorkers {
+export interface AgentWorkers extends WorkspaceCommands {
   /**
    * Leases an app-server and makes the folder of a run. Rejects with a `GatewayError`: `worker_unavailable`, or
    * `mcp_server_unavailable` if the workspace is gone. If the signal is aborted, rejects with its reason.
    */
   open(place: AgentPlaceRequest, signal: AbortSignal): Promise<AgentPlace>;
-  /**
-   * Runs a program in the sandbox of a workspace, without a model. Rejects like `open`; if the signal is aborted, with its
-   * reason after the program was ended.
-   */
-  exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult>;
-  /** Finds files by parts of their names, best first. Rejects like `open`. */
-  searchFiles(workspace: Workspace, query: string, signal: AbortSignal): Promise<readonly FoundFile[]>;
   /** Waits up to `timeoutMs` for the runs, then ends all app-servers, and what they have left. */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -5,14 +5,24 @@ import path from 'node:path';
 import { failure, GatewayError } from '../../../canonical/failure/failure.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 
-/** Throws a `GatewayError`: a folder may go while the server runs, or become a link to another one. */
+/** Throws a `GatewayError` if the folder of a workspace cannot be used. */
 export const requireFolder = async (workspace: Workspace): Promise<void> => {
-  const found = await stat(workspace.path).catch((error: unknown) => {
-    throw unavailable(workspace, 'its folder does not exist any more or cannot be read', error);
-  });
-  if (!found.isDirectory()) throw unavailable(workspace, 'it is not a folder any more');
-  const real = await realpath(workspace.path).catch(() => null);
-  if (real !== workspace.path) throw unavailable(workspace, 'its folder is elsewhere now');
+  const why = await folderTrouble(workspace);
+  if (why !== null) throw unavailable(workspace, `it ${why}`);
+};
+
+/**
+ * What has happened to the folder since the start, as the end of a sentence; null: nothing. A folder may go while the server
+ * runs, or become a link to another one.
+ */
+export const folderTrouble = async ({ path: folder }: Workspace): Promise<string | null> => {
+  try {
+    if (!(await stat(folder)).isDirectory()) return 'is not a folder any more';
+    return (await realpath(folder)) === folder ? null : 'is elsewhere now';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'does not exist any more' : `cannot be read (${String(code)})`;
+  }
 };
 
 /** The failure of a workspace that cannot be used. */

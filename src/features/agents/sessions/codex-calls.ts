@@ -1,6 +1,6 @@
 import type { ItemDelta, ItemStatusChanged } from '../../../canonical/events/turn-event.ts';
 import type { HostedCall, Item, Produced, ToolCall } from '../../../canonical/request/item.ts';
-import { parseJsonObject, textIn, type JsonObject } from '../../../kit/json/json.ts';
+import { parseJsonObject, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { CommandEnded, FileChange, ToolProgress } from '../run/port.ts';
 import type { SessionItemRow } from '../store/port.ts';
 import type { SessionCommand, SessionMcpCall } from './objects.ts';
@@ -42,10 +42,15 @@ abstract class OpenCall extends OpenItem {
   }
 }
 
-/** A call that clients do not see. */
+const planIn = (call: HostedCall): Json => parseJsonObject(textIn(call.raw, 'arguments'))?.['plan'] ?? null;
+
+/** A call without an item. A plan that it makes is an event. */
 export class HiddenCall extends OpenCall {
   done(item: Produced): void {
-    this.slot.row(null, this.rawOf(item as HostedCall));
+    const call = item as HostedCall;
+    this.slot.row(null, this.rawOf(call));
+    const plan = textIn(call.raw, 'name') === 'update_plan' ? planIn(call) : null;
+    if (plan !== null) this.slot.note((of) => ({ type: 'codex.turn.plan.updated', ...of, plan }));
   }
 
   cut(): void {

@@ -227,6 +227,8 @@ export type SessionEvent =
       readonly turn: SessionTurnObject;
       readonly usage: AgentUsage | null;
     })
+  /** Of this server only: the API has no plans. Clients skip events that they do not know. */
+  | (OfTurn & { readonly type: 'codex.turn.plan.updated'; readonly plan: Json })
   | (OfTurn & {
       readonly type: 'agent.session.turn.item.added' | 'agent.session.turn.item.done';
       readonly output_index: number | null;

@@ -25,6 +25,10 @@ export interface Slot {
   readonly event: (
     make: (of: { readonly session_id: string; readonly turn_id: string }, index: number) => SessionEvent,
   ) => void;
+  /** Sends an event that is not of an item. */
+  readonly note: (
+    make: (of: { readonly session_id: string; readonly turn_id: string }) => SessionEvent,
+  ) => void;
   readonly row: (shown: SessionItem | null, raw: readonly Item[] | null) => void;
   /** What an approval shows the model is replaced by the call. */
   readonly replace: (approval: SessionItemRow) => void;

@@ -167,7 +167,7 @@ const searchSchema = z.object({
 });
 
 /** Reads the tools of an agent. Throws if one of them is not served. */
-export const readAgentTools = (values: readonly unknown[], at: string): readonly AgentTool[] => {
+const readAgentTools = (values: readonly unknown[], at: string): readonly AgentTool[] => {
   const tools = values.map((value, index) => readAgentTool(value, `${at}[${index}]`));
   const functions = tools.filter((tool) => tool.type === 'function');
   if (functions.length > MAX_FUNCTIONS) {

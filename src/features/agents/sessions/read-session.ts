@@ -163,7 +163,7 @@ const messageSchema = z.object({
 });
 
 /** Messages of the user: a text, or a list of messages. */
-export const readUserInput = (value: unknown, at: string): readonly SessionInput[] => {
+const readUserInput = (value: unknown, at: string): readonly SessionInput[] => {
   if (typeof value === 'string') {
     const text = parseBody(longText, value, at);
     if (text === '') throw emptyInput(at);

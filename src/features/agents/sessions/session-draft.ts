@@ -507,7 +507,7 @@ const unknownCall = (callId: string) =>
   });
 
 /** What the model gets of content. */
-export const partsOfContent = (content: readonly SessionInputContent[]): readonly Part[] =>
+const partsOfContent = (content: readonly SessionInputContent[]): readonly Part[] =>
   content.map((part): Part =>
     part.type === 'input_text' ? { kind: 'text', text: part.text } : { kind: 'image', url: part.image_url },
   );

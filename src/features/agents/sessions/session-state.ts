@@ -120,7 +120,7 @@ const TURN_STATUSES: Readonly<Record<SessionPhase, SessionTurnStatus>> = {
 
 export const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
-export const showUsage = (usage: Usage | null): AgentUsage | null =>
+const showUsage = (usage: Usage | null): AgentUsage | null =>
   usage === null
     ? null
     : {

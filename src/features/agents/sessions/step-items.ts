@@ -187,6 +187,7 @@ export class StepItems {
         }
         this.#sink.event(make({ session_id: sessionId, turn_id: turnId }, index));
       },
+      note: (make) => this.#sink.event(make({ session_id: sessionId, turn_id: turnId })),
       row: (shown, raw) =>
         this.#sink.row({
           id,

@@ -3,7 +3,7 @@ import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import type { Ambient } from '../../../kit/ambient.ts';
 import { present, type JsonObject } from '../../../kit/json/json.ts';
 import { NOTHING_LOADED, type Api, type Frame, type ParsedRequest } from '../../../turns/api.ts';
-import type { TurnEnded } from '../../../canonical/events/turn-event.ts';
+import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import type { TurnState } from '../../../turns/turn-state.ts';
 import type { AgentSessionStore, SessionItemRow } from '../store/port.ts';
 import type { AgentSettings, AgentTool } from './objects.ts';
@@ -141,10 +141,15 @@ export const STEP_STATE: TurnState = {
 export const stepApi = (path: string, responses: Api, onEnd: (end: TurnEnded) => void): Api => ({
   ...responses,
   path,
-  async *render(_meta, turns): AsyncGenerator<Frame> {
-    for (const events of turns) {
-      for await (const event of events) if (event.type === 'turn-ended') onEnd(event);
-    }
-    yield* [];
-  },
+  render: (_meta, turns) => noFrames(turns, onEnd),
 });
+
+async function* noFrames(
+  turns: readonly AsyncIterable<TurnEvent>[],
+  onEnd: (end: TurnEnded) => void,
+): AsyncGenerator<Frame> {
+  for (const events of turns) {
+    for await (const event of events) if (event.type === 'turn-ended') onEnd(event);
+  }
+  yield* [];
+}

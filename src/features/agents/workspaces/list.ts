@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises';
-
 import type { McpToolList } from '../../../canonical/mcp/mcp-tools.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { Offers } from '../../../compose/feature.ts';
 import type { AgentRuns } from '../run/port.ts';
+import { folderTrouble } from '../run/workspace-folder.ts';
 import type { WorkspaceAccess } from './access.ts';
 import { workspaceTools } from './tools.ts';
 
@@ -30,13 +29,3 @@ const toolsOf = (workspace: Workspace, lastError: string | null): McpToolList =>
   lastError === null
     ? { status: 'connected', tools: workspaceTools(workspace.access) }
     : { status: 'failed', lastError };
-
-/** What happened to the folder since the start, as the end of a sentence; null: nothing. */
-const folderTrouble = async ({ path }: Workspace): Promise<string | null> => {
-  try {
-    return (await stat(path)).isDirectory() ? null : 'is not a folder any more';
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? 'does not exist any more' : `cannot be read (${String(code)})`;
-  }
-};
