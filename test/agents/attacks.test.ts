@@ -1,8 +1,13 @@
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { hello, says } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
 import {
   command,
   hasSandbox,
@@ -100,5 +105,53 @@ describe.skipIf(!hasSandbox)('a hostile repository', NEEDS_SANDBOX, () => {
     await runCommands(scene, { write: 'echo bad > .git/bad' });
     expect(await readdir(outside)).toEqual([]);
     await scene.close();
+  });
+});
+
+describe.skipIf(!hasSandbox)('a key', NEEDS_SANDBOX, async () => {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'attacks-')));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const proxy = await openProxy(hello, {
+    PROXY_MCP_CONFIG: mcpFiles().write({ demo: { workspace: folder } }),
+  });
+
+  it('that is revoked asks no model any more, also not for a turn that runs', async () => {
+    const made = await proxy.post('/v1/codex/keys', { name: 'a', workspaces: ['*'] });
+    const { id: keyId, key } = (await made.json()) as { readonly id: string; readonly key: string };
+    const counted = { requests: 0 };
+    proxy.use((request, connection) => {
+      counted.requests += 1;
+      const call = { name: 'exec_command', arguments: { cmd: 'sleep 0.3' }, callId: `c${counted.requests}` };
+      return says([{ call }])(request, connection);
+    });
+    const body = {
+      model: 'gpt-5.5',
+      input: 'Work for ever.',
+      tools: [{ type: 'mcp', server_label: 'demo', require_approval: 'never' }],
+    };
+    const answering = proxy.post('/v1/responses', body, { headers: { authorization: `Bearer ${key}` } });
+    await until(() => counted.requests >= 2);
+    expect((await proxy.send(`/v1/codex/keys/${keyId}`, { method: 'DELETE' })).status).toBe(200);
+    const { requests } = counted;
+    const answer = await answering;
+    expect(await answer.json()).toMatchObject({ error: { code: 'key_revoked' } });
+    expect(counted.requests).toBeLessThanOrEqual(requests + 1);
+  });
+
+  it('cannot have several answers from a workspace, which would not be counted one by one', async () => {
+    const counted = { requests: 0 };
+    proxy.use((request, connection) => {
+      counted.requests += 1;
+      return hello(request, connection);
+    });
+    const answer = await proxy.post('/v1/chat/completions', {
+      model: 'gpt-5.5',
+      n: 2,
+      messages: [{ role: 'user', content: 'Work.' }],
+      tools: [{ type: 'mcp', server_label: 'demo', require_approval: 'never' }],
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'unsupported_value', param: 'tools' } });
+    expect(counted.requests).toBe(0);
   });
 });
