@@ -100,7 +100,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   }
 };
 
-const FREE: TurnContext['reserve'] = () => Promise.resolve({ begin() {}, giveBack() {} });
+const FREE: NonNullable<TurnContext['reserve']> = () => Promise.resolve({ begin() {}, giveBack() {} });
 
 describe('a turn without a workspace', () => {
   it('is that of the engine', () => {
