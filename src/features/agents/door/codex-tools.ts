@@ -362,8 +362,8 @@ const visible = (text: string): string =>
 const PATCHED = /^[^\S\n]*\*\*\*\s*(?:(Add|Update|Delete)\s*File|Move\s*to)\s*:([^\n]*)$/gim;
 
 const filesOf = (patch: string): readonly string[] =>
-  [...patch.matchAll(PATCHED)].map(([, kind, name = '']) => {
-    const file = visible(name.trim());
+  [...patch.matchAll(PATCHED)].map(([, kind, named = '']) => {
+    const file = visible(named.trim());
     if (kind?.toLowerCase() === 'add') return `${file} (new)`;
     return kind?.toLowerCase() === 'delete' ? `${file} (deleted)` : file;
   });
