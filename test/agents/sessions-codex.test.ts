@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { sentBody, sentItems } from '../conformance/responses-sent.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
@@ -48,6 +49,18 @@ const usage = {
 const command = (cmd: string, callId: string): ScriptStep => ({
   call: { name: 'exec_command', arguments: { cmd }, callId },
 });
+/** A command whose call ends before it does. */
+const starts = (cmd: string, callId: string): ScriptStep => ({
+  call: { name: 'exec_command', arguments: { cmd, yield_time_ms: 250 }, callId },
+});
+/** Waits for the program that runs. */
+const polls =
+  (first: readonly ScriptStep[], callId: string): Script =>
+  (request, connection) => {
+    const session = Number(/session ID (\d+)/.exec(JSON.stringify(request.body))?.[1]);
+    const call = { name: 'write_stdin', arguments: { session_id: session, yield_time_ms: 30_000 }, callId };
+    return says([...first, { call }], { usage })(request, connection);
+  };
 const PATCH = '*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch\n';
 const tool = (name: string) =>
   ({ type: 'function', name, description: name, parameters: { type: 'object', properties: {} } }) as const;
@@ -253,6 +266,86 @@ describe('a session of codex', () => {
       type: 'command_execution',
       status: 'failed',
       output: '',
+    });
+  });
+
+  describe('with a command that goes on after its call', () => {
+    const ticks = 'for n in 1 2 3 4 5 6 7 8; do sleep 0.25; echo tick $n; done';
+
+    it('shows its output and its end', async () => {
+      proxy.use(
+        inTurn(
+          says([starts(`${ticks}; exit 3`, 'call_l1')], { usage }),
+          polls([{ text: 'It ticks.' }], 'call_w1'),
+          says([{ text: 'It has ended.' }], { usage }),
+        ),
+      );
+      const { id } = await create();
+      const events = await run(id, 'Work');
+      const output = [1, 2, 3, 4, 5, 6, 7, 8].map((nth) => `tick ${nth}\n`).join('');
+      expect(doneIn(events)).toMatchObject([
+        { content: [{ text: 'It ticks.' }] },
+        { id: 'call_l1', status: 'failed', output, exit_code: 3, duration_ms: expect.any(Number) },
+        { content: [{ text: 'It has ended.' }] },
+      ]);
+      const types = events.map(({ type }) => type);
+      const said = types.indexOf('agent.session.turn.item.done');
+      expect(types.lastIndexOf('agent.output.command_execution_output.delta')).toBeGreaterThan(said);
+      const sent = sentItems(proxy.model);
+      expect(sent.slice(-5)).toMatchObject([
+        { call_id: 'call_l1', name: 'exec_command' },
+        { call_id: 'call_l1', output: expect.stringContaining('Process running with session ID') },
+        { role: 'assistant' },
+        { call_id: 'call_w1', name: 'write_stdin' },
+        { call_id: 'call_w1', output: expect.stringContaining('Process exited with code 3') },
+      ]);
+      // The next turn gets the same again.
+      proxy.use(says([{ text: 'Yes.' }], { usage }));
+      await run(id, 'Sure?');
+      const again = sentItems(proxy.model);
+      const first = again.findIndex(({ call_id: callId }) => callId === 'call_l1');
+      expect(again.slice(first, first + 5)).toMatchObject(sent.slice(-5));
+    });
+
+    it('ends it with the turn', async () => {
+      const ticked = path.join(folder, 'ticked1');
+      proxy.use(
+        inTurn(
+          says([starts(`${ticks}; touch ticked1; exec sleep 612`, 'call_l2')], { usage }),
+          says([{ wait: until(() => existsSync(ticked)) }, { text: 'I leave it.' }], { usage }),
+        ),
+      );
+      const { id } = await create();
+      const events = await run(id, 'Work');
+      expect(doneIn(events)).toMatchObject([
+        { content: [{ text: 'I leave it.' }] },
+        { id: 'call_l2', status: 'failed', output: expect.stringContaining('tick 7\n'), exit_code: -1 },
+      ]);
+      expect(events.at(-2)).toMatchObject({ type: 'agent.session.turn.completed' });
+      expect(await commandLines()).not.toContain('sleep 612');
+    });
+
+    it('ends it when the turn is cancelled', async () => {
+      const ticked = path.join(folder, 'ticked2');
+      proxy.use(
+        inTurn(
+          says([starts(`${ticks}; touch ticked2; exec sleep 613`, 'call_l3')], { usage }),
+          polls([], 'call_w3'),
+          says([{ text: 'Never.' }]),
+        ),
+      );
+      const { id } = await create();
+      const running = run(id, 'Work');
+      await until(() => existsSync(ticked));
+      const [item] = (await sessions.items.list(id)).data;
+      expect(item).toMatchObject({ id: 'call_l3', status: 'in_progress', output: null });
+      await sessions.events.create(id, { events: [{ type: 'agent.session.input.cancel' }] });
+      const events = await running;
+      expect(doneIn(events)).toMatchObject([
+        { id: 'call_l3', status: 'failed', output: expect.stringContaining('tick 7\n'), exit_code: -1 },
+      ]);
+      expect(events.at(-2)).toMatchObject({ type: 'agent.session.turn.cancelled' });
+      expect(await commandLines()).not.toContain('sleep 613');
     });
   });
 

@@ -70,6 +70,24 @@ describe('a session that is watched', () => {
     expect(outputOf(watched)).toBe('one\ntwo\n');
   });
 
+  it('shows a command that goes on while later items come', () => {
+    const running = afterEvents(EMPTY, [
+      added(item('c', COMMAND)),
+      output('c', 'one\n'),
+      done(item('m')),
+      output('c', 'two\n'),
+    ]);
+    const states = (watched: Watched) =>
+      watched.turns.flatMap(({ entries }) => entries.map((entry) => [entry.item.id, entry.isDone]));
+    expect(states(running)).toEqual([
+      ['c', false],
+      ['m', true],
+    ]);
+    expect(outputOf(running)).toBe('one\ntwo\n');
+    const ended = afterEvents(running, [done(item('c', { ...COMMAND, status: 'failed', output: 'all' }))]);
+    expect([states(ended)[0], outputOf(ended)]).toEqual([['c', true], 'all']);
+  });
+
   it('takes what an item has when it is done', () => {
     const watched = afterEvents(EMPTY, [
       added(item('m', { status: 'in_progress' })),

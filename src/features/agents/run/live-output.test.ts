@@ -51,6 +51,21 @@ describe('LiveOutput', () => {
     ]).toEqual(['one two', 'one', 'ne two', 'one', '']);
   });
 
+  it('sends at once what waits, and goes on', () => {
+    const { live, sent, room } = liveOutput();
+    live.flush('a');
+    for (const text of ['1', '2']) live.add('a', text);
+    room.isThere = false;
+    live.flush('a');
+    expect(sent).toEqual(['a: 1']);
+    room.isThere = true;
+    live.flush('a');
+    live.flush('a');
+    live.end('a', '123');
+    live.stop();
+    expect(sent).toEqual(['a: 1', 'a: 2', 'a: 3']);
+  });
+
   it('waits while the reader is slow, and drops what is left then', async () => {
     const { live, sent, room } = liveOutput();
     room.isThere = false;

@@ -39,6 +39,12 @@ export class LiveOutput {
     if (call.pending !== '' && this.#timer === null) this.#sendNext();
   }
 
+  /** Sends at once what waits, if there is room. */
+  flush(callId: string): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined && call.pending !== '' && this.#options.hasRoom()) this.#send(callId, call);
+  }
+
   /** The call ends. `whole`: all of its output; null: it is not known. */
   end(callId: string, whole: string | null): void {
     const call = this.#callOf(callId);
@@ -74,14 +80,18 @@ export class LiveOutput {
         // The others come first next time.
         this.#calls.delete(callId);
         this.#calls.set(callId, call);
-        const { pending } = call;
-        call.sent += pending;
-        call.pending = '';
-        this.#options.send(callId, pending);
+        this.#send(callId, call);
       }
       this.#timer = setTimeout(() => this.#sendNext(), EVERY_MS);
       return;
     }
+  }
+
+  #send(callId: string, call: LiveCall): void {
+    const { pending } = call;
+    call.sent += pending;
+    call.pending = '';
+    this.#options.send(callId, pending);
   }
 }
 

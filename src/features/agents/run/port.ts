@@ -80,9 +80,12 @@ export type AgentEvent = TurnEvent | ToolProgress | Steered;
 /** What codex reports of a call besides what the model hears of it. */
 export interface ToolProgress {
   readonly type: 'tool-progress';
-  /** The id of the hosted call. It has started, and has not ended. */
+  /**
+   * The id of the hosted call. It has started, and has not ended. After `command-continues` it may have ended: then
+   * `command-output` and `command-ended` follow.
+   */
   readonly itemId: string;
-  readonly progress: CommandStarted | CommandEnded | PatchProgress;
+  readonly progress: CommandStarted | CommandContinues | CommandOutputDelta | CommandEnded | PatchProgress;
 }
 
 export interface CommandStarted {
@@ -90,6 +93,17 @@ export interface CommandStarted {
   /** As codex runs it: `/bin/bash -lc '…'`. */
   readonly command: string;
   readonly cwd: string;
+}
+
+/** The call ends now, and its program goes on. If the run ends before `command-ended`, the program ends with it. */
+export interface CommandContinues {
+  readonly kind: 'command-continues';
+}
+
+/** What a command has written since its call has ended. The calls of `write_stdin` that wait for it show the same. */
+export interface CommandOutputDelta {
+  readonly kind: 'command-output';
+  readonly delta: string;
 }
 
 export interface CommandEnded {

@@ -20,6 +20,13 @@ const EXEC: ToolCall = {
 };
 const PATCH: ToolCall = { ...EXEC, tool: 'custom', callId: 'p1', name: 'apply_patch', input: '' };
 
+const poll = (callId: string, session: number): ToolCall => ({
+  ...EXEC,
+  callId,
+  name: 'write_stdin',
+  input: JSON.stringify({ session_id: session }),
+});
+
 const outputOf = (callId: string, output: ToolOutput['output'], tool: ToolOutput['tool'] = 'function') =>
   ({ kind: 'tool-output', tool, callId, output }) as const;
 
@@ -146,13 +153,111 @@ describe('RunCalls', () => {
     const { calls, begin, shown } = runCalls();
     begin(EXEC);
     calls.end(outputOf('c1', heard('', 'Process running with session ID 47')));
-    calls.outputDelta('c1', 'lost');
-    begin({ ...EXEC, callId: 'w1', name: 'write_stdin', input: '{"session_id":48}' });
-    begin({ ...EXEC, callId: 'w2', name: 'write_stdin', input: '{"session_id":47}' });
+    begin(poll('w1', 48));
+    begin(poll('w2', 47));
     shown();
     calls.outputDelta('c1', 'later');
     expect(shown()).toEqual(['in_progress later']);
     calls.stop();
+    expect(shown()).toEqual([{ kind: 'command-output', delta: 'later' }]);
+  });
+
+  describe('a command that goes on after its call has ended', () => {
+    const running = heard('a', 'Process running with session ID 47');
+    /** The call has ended, and the command goes on. */
+    const going = () => {
+      const scene = runCalls();
+      scene.begin(EXEC);
+      scene.calls.itemStarted(command('c1'));
+      for (const text of ['a', 'b']) scene.calls.outputDelta('c1', text);
+      scene.shown();
+      scene.calls.end(outputOf('c1', running));
+      return scene;
+    };
+
+    it('says so before the call ends, and shows its output until codex reports its end', () => {
+      const { calls, events, shown } = going();
+      expect(shown()).toEqual([
+        'in_progress b',
+        { kind: 'command-continues' },
+        'completed',
+        ['item-ended', 'mcp_c1'],
+      ]);
+      expect(calls.isEmpty).toBe(true);
+      calls.outputDelta('c1', 'c');
+      calls.itemCompleted(
+        command('c1', { status: 'failed', aggregatedOutput: 'abcd', exitCode: 3, durationMs: 7 }),
+      );
+      expect(events.map((event) => event.type === 'tool-progress' && event.itemId)).toEqual([
+        'mcp_c1',
+        'mcp_c1',
+      ]);
+      expect(shown()).toEqual([
+        { kind: 'command-output', delta: 'cd' },
+        { kind: 'command-ended', status: 'failed', output: 'abcd', exitCode: 3, durationMs: 7 },
+      ]);
+      calls.outputDelta('c1', 'late');
+      calls.itemCompleted(command('c1', { status: 'completed' }));
+      calls.stop();
+      expect(shown()).toEqual([]);
+    });
+
+    it('has ended when the model hears so, if codex reports nothing', async () => {
+      const { calls, begin, shown } = going();
+      begin(poll('w1', 47));
+      shown();
+      calls.end(outputOf('w1', heard('b', 'Process running with session ID 47')));
+      expect(shown()).toEqual(['completed', ['item-ended', 'mcp_w1']]);
+      begin(poll('w2', 47));
+      shown();
+      const over = outputOf('w2', heard('c', 'Process exited with code 0'));
+      await calls.reported([over]);
+      expect(shown()).toEqual([]);
+      calls.end(over);
+      expect(shown()).toEqual([
+        { kind: 'command-output', delta: 'c' },
+        { kind: 'command-ended', status: 'completed', output: 'abc', exitCode: 0, durationMs: null },
+        'completed',
+        ['item-ended', 'mcp_w2'],
+      ]);
+    });
+
+    it('is waited for when the model hears of its end', async () => {
+      const { calls, begin, shown } = going();
+      begin(poll('w1', 47));
+      shown();
+      const over = outputOf('w1', heard('b', 'Process exited with code 0'));
+      const waiting = calls.reported([over]);
+      calls.itemCompleted(command('c1', { status: 'completed', aggregatedOutput: 'x', exitCode: 0 }));
+      await waiting;
+      calls.end(over);
+      expect(shown()).toEqual([
+        { kind: 'command-ended', status: 'completed', output: 'x', exitCode: 0, durationMs: null },
+        'completed',
+        ['item-ended', 'mcp_w1'],
+      ]);
+    });
+
+    it('is not one that codex has reported as ended', () => {
+      const { calls, begin, shown } = runCalls();
+      begin(EXEC);
+      calls.itemCompleted(command('c1', { status: 'completed', aggregatedOutput: 'a', exitCode: 0 }));
+      shown();
+      calls.end(outputOf('c1', running));
+      expect(shown()).toEqual(['completed', ['item-ended', 'mcp_c1']]);
+    });
+
+    it('is one of as many as codex has at most', () => {
+      const { calls, begin, events } = runCalls();
+      for (let nth = 1; nth <= 70; nth += 1) {
+        begin({ ...EXEC, callId: `c${nth}` });
+        calls.end(outputOf(`c${nth}`, heard('', `Process running with session ID ${nth}`)));
+      }
+      const continuing = events.filter(
+        (event) => event.type === 'tool-progress' && event.progress.kind === 'command-continues',
+      );
+      expect(continuing).toHaveLength(64);
+    });
   });
 
   it('shows a patch as a member of an object, whatever its pieces', () => {

@@ -10,7 +10,14 @@ import { within } from '../../../kit/async/wait.ts';
 import { parseJsonObject, textIn, type JsonObject } from '../../../kit/json/json.ts';
 import { LiveOutput, MAX_LIVE_BYTES } from './live-output.ts';
 import { readCommandOutput, type CommandOutput } from './command-output.ts';
-import { CODEX_TOOLS, type AgentEvent, type CodexTool, type FileChange, type ToolProgress } from './port.ts';
+import {
+  CODEX_TOOLS,
+  type AgentEvent,
+  type CodexTool,
+  type CommandEnded,
+  type FileChange,
+  type ToolProgress,
+} from './port.ts';
 
 type CodexItem = ItemCompletedNotification['item'];
 type CommandItem = Extract<CodexItem, { type: 'commandExecution' }>;
@@ -20,6 +27,10 @@ type PatchItem = Extract<CodexItem, { type: 'fileChange' }>;
 const REPORT_MS = 500;
 
 const PATCH = 'apply_patch';
+const POLL = 'write_stdin';
+
+/** codex lets so many programs of a thread run at the same time. */
+const MAX_CONTINUING = 64;
 
 /** The label of the calls of a run without a workspace. */
 export const NO_LABEL = 'codex';
@@ -46,6 +57,16 @@ interface OpenCall {
   readonly reported: PromiseWithResolvers<void>;
 }
 
+/** A command that goes on after its call has ended. */
+interface ContinuingCommand {
+  readonly itemId: string;
+  /** Its name in calls of `write_stdin`. */
+  readonly session: number;
+  /** What the model has heard of it. */
+  heard: string;
+  readonly reported: PromiseWithResolvers<void>;
+}
+
 interface CallEnd {
   readonly status: 'completed' | 'failed';
   readonly output: string | null;
@@ -65,8 +86,8 @@ export class RunCalls {
   readonly #options: RunCallsOptions;
   readonly #open = new Map<string, OpenCall>();
   readonly #usedIds = new Set<string>();
-  /** The programs that calls have left running, by the ids of the calls. */
-  readonly #sessions = new Map<string, number>();
+  /** By the ids of their calls. */
+  readonly #continuing = new Map<string, ContinuingCommand>();
   readonly #live: LiveOutput;
 
   constructor(options: RunCallsOptions) {
@@ -137,22 +158,26 @@ export class RunCalls {
   }
 
   outputDelta(callId: string, text: string): void {
-    const shownIn = this.#open.has(callId) ? callId : this.#pollOf(callId);
-    if (shownIn !== null) this.#live.add(shownIn, text);
+    const poll = this.#pollOf(callId);
+    if (poll !== null) this.#live.add(poll, text);
+    if (this.#open.has(callId) || this.#continuing.has(callId)) this.#live.add(callId, text);
   }
 
   /** The open call that waits for the output of a program which an earlier call has started. */
   #pollOf(callId: string): string | null {
-    const session = this.#sessions.get(callId);
-    if (session === undefined) return null;
+    const command = this.#continuing.get(callId);
+    if (command === undefined) return null;
     const poll = [...this.#open.values()].find(
-      ({ call: { name, input }, isReady }) =>
-        isReady && name === 'write_stdin' && parseJsonObject(input)?.['session_id'] === session,
+      ({ call, isReady }) => isReady && polledBy(call) === command.session,
     );
     return poll?.call.callId ?? null;
   }
 
   itemCompleted(item: CodexItem): void {
+    if (item.type === 'commandExecution' && this.#continuing.has(item.id)) {
+      this.#continuingEnded(item.id, endOf(item));
+      return;
+    }
     const open = this.#open.get(item.id);
     if (open === undefined || open.progress === 'ended') return;
     if (item.type !== 'commandExecution' && item.type !== 'fileChange') return;
@@ -165,9 +190,11 @@ export class RunCalls {
   async reported(outputs: readonly ToolOutput[]): Promise<void> {
     const late = outputs.flatMap(({ callId, output }) => {
       const open = this.#open.get(callId ?? '');
-      if (open?.progress !== 'started') return [];
-      const isRunning = typeof output === 'string' && (readCommandOutput(output)?.session ?? null) !== null;
-      return isRunning ? [] : [open.reported.promise];
+      const heard = typeof output === 'string' ? readCommandOutput(output) : null;
+      if (open === undefined || (heard !== null && heard.session !== null)) return [];
+      if (open.progress === 'started') return [open.reported.promise];
+      const polled = heard === null ? undefined : this.#continuingOf(open.call)?.[1];
+      return polled === undefined ? [] : [polled.reported.promise];
     });
     if (late.length > 0) await within(Promise.all(late), REPORT_MS);
   }
@@ -180,8 +207,8 @@ export class RunCalls {
     const text = outputText(output);
     const heard = readCommandOutput(text);
     if (call.name === 'exec_command' && heard !== null) this.#completeReport(open, heard);
-    if (heard !== null && heard.session !== null) this.#sessions.set(call.callId, heard.session);
-    this.#live.end(call.callId, null);
+    else if (heard !== null) this.#polled(call, heard);
+    if (heard === null || !this.#continues(open, heard)) this.#live.end(call.callId, null);
     open.span.end({ status: 'completed', exitCode: heard?.exitCode ?? null });
     this.#close(open, { status: 'completed', output: text, error: null });
   }
@@ -206,6 +233,8 @@ export class RunCalls {
 
   /** Nothing is shown any more. */
   stop(): void {
+    for (const callId of this.#continuing.keys()) this.#live.flush(callId);
+    this.#continuing.clear();
     this.#live.stop();
   }
 
@@ -252,31 +281,83 @@ export class RunCalls {
   }
 
   #sendLive(callId: string, text: string): void {
+    const { emit } = this.#options;
     const open = this.#open.get(callId);
-    if (open === undefined) return;
-    this.#options.emit({
-      type: 'item-status',
-      itemId: open.head.id,
-      status: 'in_progress',
-      more: { output_delta: text },
-    });
+    const command = this.#continuing.get(callId);
+    if (open !== undefined)
+      emit({
+        type: 'item-status',
+        itemId: open.head.id,
+        status: 'in_progress',
+        more: { output_delta: text },
+      });
+    else if (command !== undefined)
+      emit({
+        type: 'tool-progress',
+        itemId: command.itemId,
+        progress: { kind: 'command-output', delta: text },
+      });
   }
 
   #report(open: OpenCall, progress: ToolProgress['progress']): void {
     this.#options.emit({ type: 'tool-progress', itemId: open.head.id, progress });
   }
 
-  #commandEnded(open: OpenCall, { status, aggregatedOutput, exitCode, durationMs }: CommandItem): void {
+  #commandEnded(open: OpenCall, item: CommandItem): void {
     open.progress = 'ended';
-    this.#live.end(open.call.callId, aggregatedOutput);
-    this.#report(open, {
-      kind: 'command-ended',
-      status: status === 'completed' ? 'completed' : 'failed',
-      output: (aggregatedOutput ?? '').slice(0, MAX_LIVE_BYTES).toWellFormed(),
-      exitCode,
-      durationMs,
-    });
+    this.#live.end(open.call.callId, item.aggregatedOutput);
+    this.#report(open, endOf(item));
     open.reported.resolve();
+  }
+
+  /** Whether the program of a call that ends now goes on. */
+  #continues(
+    { call: { callId, name }, head, progress }: OpenCall,
+    { session, output }: CommandOutput,
+  ): boolean {
+    const isRunning = name === 'exec_command' && session !== null && progress !== 'ended';
+    if (!isRunning || this.#continuing.size >= MAX_CONTINUING) return false;
+    this.#live.flush(callId);
+    this.#continuing.set(callId, {
+      itemId: head.id,
+      session,
+      heard: output,
+      reported: Promise.withResolvers<void>(),
+    });
+    this.#options.emit({ type: 'tool-progress', itemId: head.id, progress: { kind: 'command-continues' } });
+    return true;
+  }
+
+  /** The command that goes on and that a call of `write_stdin` is for. */
+  #continuingOf(call: ToolCall): readonly [string, ContinuingCommand] | undefined {
+    const session = polledBy(call);
+    return session === null ? undefined : [...this.#continuing].find(([, one]) => one.session === session);
+  }
+
+  /** The model hears more of a command that goes on. */
+  #polled(call: ToolCall, { output, session, exitCode }: CommandOutput): void {
+    const found = this.#continuingOf(call);
+    if (found === undefined) return;
+    const [callId, command] = found;
+    command.heard = (command.heard + output).slice(0, MAX_LIVE_BYTES);
+    if (session !== null) return;
+    // codex has not reported the end.
+    this.#continuingEnded(callId, {
+      kind: 'command-ended',
+      status: exitCode === 0 ? 'completed' : 'failed',
+      output: command.heard.toWellFormed(),
+      exitCode,
+      durationMs: null,
+    });
+  }
+
+  #continuingEnded(callId: string, end: CommandEnded): void {
+    const command = this.#continuing.get(callId);
+    if (command === undefined) return;
+    this.#live.end(callId, end.output);
+    this.#continuing.delete(callId);
+    this.#options.emit({ type: 'tool-progress', itemId: command.itemId, progress: end });
+    command.reported.resolve();
   }
 
   #patchEnded(open: OpenCall, item: PatchItem): void {
@@ -335,6 +416,20 @@ export class RunCalls {
     return id;
   }
 }
+
+/** The program that a call of `write_stdin` names; null: it is another call, or names none. */
+const polledBy = ({ name, input }: ToolCall): number | null => {
+  const session = name === POLL ? parseJsonObject(input)?.['session_id'] : null;
+  return typeof session === 'number' ? session : null;
+};
+
+const endOf = ({ status, aggregatedOutput, exitCode, durationMs }: CommandItem): CommandEnded => ({
+  kind: 'command-ended',
+  status: status === 'completed' ? 'completed' : 'failed',
+  output: (aggregatedOutput ?? '').slice(0, MAX_LIVE_BYTES).toWellFormed(),
+  exitCode,
+  durationMs,
+});
 
 /** What the model hears, as one text. */
 const outputText = (output: ToolOutput): string =>

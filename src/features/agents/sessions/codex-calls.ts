@@ -66,6 +66,13 @@ export class OpenCommand extends OpenCall {
   #waiting = '';
   #isWhole = true;
   #end: CommandEnded | null = null;
+  #continues = false;
+  /** What the model gets, if the call has ended and the command has not. */
+  #heard: readonly Item[] | null = null;
+
+  override get goesOn(): boolean {
+    return this.#heard !== null;
+  }
 
   override status({ more }: ItemStatusChanged): void {
     const delta = more?.['output_delta'];
@@ -74,13 +81,23 @@ export class OpenCommand extends OpenCall {
 
   override progress(progress: ToolProgress['progress']): void {
     if (progress.kind === 'command-started') this.#begin(progress.command, progress.cwd);
-    else if (progress.kind === 'command-ended') this.#end = progress;
+    else if (progress.kind === 'command-continues') this.#continues = true;
+    else if (progress.kind === 'command-output') this.#say(progress.delta);
+    else if (progress.kind === 'command-ended') {
+      this.#end = progress;
+      if (this.#heard !== null) this.#finish(progress, this.#heard);
+    }
   }
 
   done(item: Produced): void {
     const call = item as HostedCall;
     const given = parseJsonObject(textIn(call.raw, 'arguments')) ?? {};
     this.#begin(textIn(given, 'cmd'), folderOf(given, this.slot.folder));
+    if (this.#continues && this.#end === null) {
+      this.#heard = this.rawOf(call);
+      this.slot.row(this.#item('in_progress', null), this.#heard);
+      return;
+    }
     const heard = heardOf(call);
     const failed = { status: 'failed', output: heard ?? '', exitCode: null, durationMs: null } as const;
     const unseen = heard === null ? { ...failed, output: this.#shown, exitCode: -1 } : failed;
@@ -91,7 +108,7 @@ export class OpenCommand extends OpenCall {
   cut(): void {
     if (!this.#isAdded) return;
     const end = this.#end ?? { status: 'failed', output: this.#shown, exitCode: -1, durationMs: null };
-    this.#finish(end, this.unended());
+    this.#finish(end, this.#heard ?? this.unended());
   }
 
   #begin(command: string, cwd: string | null): void {
@@ -126,6 +143,7 @@ export class OpenCommand extends OpenCall {
 
   #finish(end: Omit<CommandEnded, 'kind'>, raw: readonly Item[] | null): void {
     const { output } = end;
+    this.#heard = null;
     if (this.#isWhole && output.length > this.#shown.length && output.startsWith(this.#shown)) {
       this.#say(output.slice(this.#shown.length));
     }

@@ -47,6 +47,10 @@ export abstract class OpenItem {
   status(_event: ItemStatusChanged): void {}
   progress(_progress: ToolProgress['progress']): void {}
   abstract done(item: Produced): void;
+  /** It is done, and there is still more to come. */
+  get goesOn(): boolean {
+    return false;
+  }
   /** It has no end. */
   abstract cut(): void;
 

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import type { HostedCall, Produced } from '../../../canonical/request/item.ts';
-import type { AgentEvent } from '../run/port.ts';
+import type { AgentEvent, ToolProgress } from '../run/port.ts';
 import type { SessionItemRow } from '../store/port.ts';
 import type { SessionEvent, SessionItem } from './objects.ts';
 import { StepItems } from './step-items.ts';
 
 const play = (events: readonly AgentEvent[], usedIds: readonly string[] = []) => {
   const shown: SessionEvent[] = [];
+  const stored: SessionItemRow[] = [];
   const rows = new Map<number, SessionItemRow>();
   let minted = 0;
   const items = new StepItems(
@@ -24,7 +25,10 @@ const play = (events: readonly AgentEvent[], usedIds: readonly string[] = []) =>
     },
     {
       event: (event) => void shown.push(event),
-      row: (row) => void rows.set(row.pos, { ...rows.get(row.pos), ...row }),
+      row(row) {
+        stored.push(row);
+        rows.set(row.pos, { ...rows.get(row.pos), ...row });
+      },
     },
   );
   for (const event of events) items.add(event);
@@ -37,6 +41,8 @@ const play = (events: readonly AgentEvent[], usedIds: readonly string[] = []) =>
     done,
     types: shown.map(({ type }) => type.replace('agent.session.turn.', '')),
     rows: [...rows.values()],
+    shown,
+    stored,
   };
 };
 
@@ -92,6 +98,64 @@ describe('the items of a step', () => {
       { input: '{"cmd":"sleep 1"}' },
       { output: 'aborted' },
     ]);
+  });
+
+  describe('have a command that goes on after its call has ended', () => {
+    const [started, delta, over] = call('exec_command', { cmd: 'make' }, 'still running');
+    const progress = (reported: ToolProgress['progress']): AgentEvent => ({
+      type: 'tool-progress',
+      itemId: 'mcp_c1',
+      progress: reported,
+    });
+    const message: Produced = { kind: 'message', id: 'msg_1', role: 'assistant', parts: [] };
+    const going: readonly AgentEvent[] = [
+      started!,
+      delta!,
+      progress({ kind: 'command-started', command: 'make', cwd: '/x' }),
+      { type: 'item-status', itemId: 'mcp_c1', status: 'in_progress', more: { output_delta: 'a' } },
+      progress({ kind: 'command-continues' }),
+      over!,
+      { type: 'item-ended', item: { ...message, status: 'completed' } },
+      progress({ kind: 'command-output', delta: 'b' }),
+    ];
+    const heard = [{ input: '{"cmd":"make"}' }, { output: 'still running' }];
+
+    it('until it ends', () => {
+      const ended = { kind: 'command-ended', status: 'failed', output: 'abc', exitCode: 3 } as const;
+      const late = progress({ kind: 'command-output', delta: 'late' });
+      const { shown, done, rows } = play([...going, progress({ ...ended, durationMs: 9 }), late]);
+      expect(done).toMatchObject([
+        { type: 'message' },
+        { id: 'c1', status: 'failed', output: 'abc', exit_code: 3, duration_ms: 9 },
+      ]);
+      const outputs = shown.flatMap((event) =>
+        event.type === 'agent.output.command_execution_output.delta'
+          ? [[event.output_index, event.delta]]
+          : [],
+      );
+      expect(outputs).toEqual([
+        [4, 'a'],
+        [4, 'b'],
+        [4, 'c'],
+      ]);
+      expect(JSON.parse(rows[0]?.body ?? '')).toMatchObject({ status: 'failed', output: 'abc' });
+      expect(JSON.parse(rows[0]?.raw ?? '')).toMatchObject(heard);
+    });
+
+    it('or until the run ends', () => {
+      const { done, rows } = play(going);
+      expect(done).toMatchObject([
+        { type: 'message' },
+        { id: 'c1', status: 'failed', output: 'ab', exit_code: -1, duration_ms: null },
+      ]);
+      expect(JSON.parse(rows[0]?.raw ?? '')).toMatchObject(heard);
+    });
+
+    it('and what the model has heard of it meanwhile', () => {
+      const { stored } = play(going);
+      const first = stored.find(({ raw }) => raw?.includes('still running'));
+      expect(JSON.parse(first?.body ?? '')).toMatchObject({ status: 'in_progress', output: null });
+    });
   });
 
   it('have the changes of a patch that was refused', () => {

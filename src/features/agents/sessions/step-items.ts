@@ -2,7 +2,7 @@ import type { TurnEnded } from '../../../canonical/events/turn-event.ts';
 import type { Opaque, Produced, ToolCall } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { parseJsonObject, textIn } from '../../../kit/json/json.ts';
-import type { AgentEvent } from '../run/port.ts';
+import type { AgentEvent, ToolProgress } from '../run/port.ts';
 import type { SessionItemRow } from '../store/port.ts';
 import {
   callIdOf,
@@ -97,7 +97,7 @@ export class StepItems {
         this.#open.get(event.itemId)?.status(event);
         return;
       case 'tool-progress':
-        this.#open.get(event.itemId)?.progress(event.progress);
+        this.#progress(event);
         return;
       case 'item-ended':
         this.#done(event.item);
@@ -126,6 +126,14 @@ export class StepItems {
     open.start();
   }
 
+  #progress({ itemId, progress }: ToolProgress): void {
+    const open = this.#open.get(itemId);
+    if (open === undefined) return;
+    const wentOn = open.goesOn;
+    open.progress(progress);
+    if (wentOn && !open.goesOn) this.#open.delete(itemId);
+  }
+
   #done(item: Produced): void {
     if (item.kind === 'tool-call') {
       if (item.status !== 'incomplete') this.#ask(functionAsked(item));
@@ -136,8 +144,9 @@ export class StepItems {
       return;
     }
     const open = this.#open.get(item.id) ?? this.#openItem(item);
-    this.#open.delete(item.id);
     open.done(item);
+    if (open.goesOn) this.#open.set(item.id, open);
+    else this.#open.delete(item.id);
   }
 
   #ask(call: AskedCall): void {
