@@ -108,6 +108,54 @@ describe.skipIf(!hasSandbox)('a hostile repository', NEEDS_SANDBOX, () => {
   });
 });
 
+describe.skipIf(!hasSandbox)('a hostile command without a model', NEEDS_SANDBOX, () => {
+  it('finds the same walls, also from one command to the next', async () => {
+    scene = await openAgentScene({
+      workspace: async (root) => {
+        await mkdir(path.join(root, 'srv', 'shop', 'conf'));
+        await writeFile(path.join(root, 'srv', 'shop', 'conf', 'secret.txt'), 'SECRET');
+        return { git: true, hide: ['conf/secret.txt'] };
+      },
+    });
+    const outside = path.join(scene.root, 'srv', 'other');
+    await mkdir(outside);
+    const run = async (line: string): Promise<string> => {
+      const { stdout, stderr } = await scene.workers.exec(
+        {
+          workspace: scene.workspace,
+          access: 'write',
+          command: ['sh', '-c', line],
+          timeoutMs: 20_000,
+          maxOutputBytes: 10_000,
+        },
+        new AbortController().signal,
+      );
+      return stdout + stderr;
+    };
+    const heard = [
+      await run(
+        `mv conf open; rm -rf conf; ln -s ${outside} conf; rm -r .git; ln -s ${outside} .git; ls -la`,
+      ),
+      await run('echo bad > .git/bad; echo bad > conf/bad; cat open/* conf/*'),
+    ];
+    expect(heard.join('')).not.toContain('SECRET');
+    expect(await readdir(outside)).toEqual([]);
+    await rm(inside('.git'), { recursive: true, force: true });
+    await symlink(outside, inside('.git'));
+    await expect(run('echo bad > .git/bad')).rejects.toMatchObject({
+      failure: { kind: 'mcp_server_unavailable' },
+    });
+    await rm(inside('.git'));
+    await rm(inside('conf'), { recursive: true });
+    await symlink(outside, inside('conf'));
+    await expect(run('echo bad > conf/bad')).rejects.toMatchObject({
+      failure: { kind: 'mcp_server_unavailable' },
+    });
+    expect(await readdir(outside)).toEqual([]);
+    await scene.close();
+  });
+});
+
 describe.skipIf(!hasSandbox)('a key', NEEDS_SANDBOX, async () => {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'attacks-')));
   afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -32,12 +32,14 @@ import {
   type SandboxLayout,
 } from './profile.ts';
 import {
-  FixedFolders,
-  hasGitFolder,
+  foldersAroundHidden,
   hiddenNow,
+  keepFolders,
+  mayOpenGit,
   Placeholders,
   readAgentsMd,
   requireFolder,
+  unavailable,
 } from './workspace-folder.ts';
 
 /** What needs no model. */
@@ -122,7 +124,6 @@ class RunPlaces implements AgentWorkers {
   readonly #folders: string;
   readonly #layout: SandboxLayout;
   readonly #placeholders = new Placeholders();
-  readonly #fixed = new FixedFolders();
   /** Runs of earlier processes may still change a workspace until then. */
   readonly #swept: Promise<void>;
   /** Places, and clean-ups. */
@@ -156,8 +157,12 @@ class RunPlaces implements AgentWorkers {
   exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult> {
     const { workspace, access } = command;
     return this.#withWorker(workspace, signal, async (leased) => {
-      const leave = await this.#enter(workspace, access, { hidden: workspace.hide });
+      const { fixedFolders = [] } = leased.sandboxOf(workspace);
+      await keepFolders(workspace, fixedFolders);
+      const leave = await this.#enter(workspace, access, { hidden: workspace.hide, fixed: fixedFolders });
       try {
+        if (workspace.git && access === 'write' && !(await mayOpenGit(workspace)))
+          throw unavailable(workspace, '`.git` is a link');
         return await runCommand(leased, command, signal);
       } finally {
         for (const remove of leave) await remove();
@@ -228,14 +233,14 @@ class RunPlaces implements AgentWorkers {
     const runFolder = run.folder.path;
     for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
       await writeFile(path.join(runFolder, name), text, { mode: 0o600 });
-    const fixed = await this.#fixed.enter(workspace);
-    run.leave = [async () => fixed.leave()];
-    run.leave = [...(await this.#enter(workspace, access, { fixed: fixed.folders })), ...run.leave];
+    const { fixedFolders = [] } = run.leased.sandboxOf(workspace);
+    await keepFolders(workspace, fixedFolders);
+    run.leave = await this.#enter(workspace, access, { fixed: fixedFolders });
     const { text, problem } = await readAgentsMd(workspace);
     if (problem !== null) this.#options.logger.warn({ workspace: workspace.label }, problem);
-    const git = workspace.git && access === 'write' && (await hasGitFolder(workspace));
+    const git = workspace.git && access === 'write' && (await mayOpenGit(workspace));
     const present = { ...workspace, git, hide: await hiddenNow(workspace) };
-    const sandbox = { layout, runFolder, fixedFolders: fixed.folders };
+    const sandbox = { layout, runFolder, fixedFolders };
     return { thread: workspaceThread(present, access, sandbox), agentsMd: text };
   }
 
@@ -324,7 +329,7 @@ class RunPlaces implements AgentWorkers {
       const count = await killLeftovers(path.basename(folder), { since: null });
       if (count > 0) this.#options.onLeftovers?.(count);
       for (const workspace of this.#options.workspaces) {
-        const fixed = inWorkspace(workspace, await FixedFolders.find(workspace));
+        const fixed = inWorkspace(workspace, await foldersAroundHidden(workspace));
         const changed = [...changedFolders(workspace, workspace.access), ...fixed];
         await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
       }

@@ -49,50 +49,42 @@ export const hiddenNow = async (workspace: Workspace): Promise<readonly string[]
 
 /**
  * The folders in the workspace that contain a hidden path. A command that moves one of them would give what is hidden another
- * path, which is not. Runs at the same time share what the first one has found: a folder that is fixed for one of them only
- * could be replaced by another one, with a link out of the workspace.
+ * path, which is not. Links are left out: the sandbox would open what they lead to.
  */
-export class FixedFolders {
-  readonly #workspaces = new Map<string, { runs: number; readonly found: Promise<readonly string[]> }>();
-
-  async enter(workspace: Workspace): Promise<{ readonly folders: readonly string[]; leave(): void }> {
-    const { path: root } = workspace;
-    const entry = this.#workspaces.get(root) ?? { runs: 0, found: FixedFolders.find(workspace) };
-    entry.runs += 1;
-    this.#workspaces.set(root, entry);
-    const folders = await Promise.all(
-      (await entry.found).map(async (folder) => ((await isFolder(path.join(root, folder))) ? [folder] : [])),
-    );
-    return {
-      folders: folders.flat(),
-      leave: () => {
-        entry.runs -= 1;
-        if (entry.runs === 0) this.#workspaces.delete(root);
-      },
-    };
-  }
-
-  static async find({ path: root, hide }: Workspace): Promise<readonly string[]> {
-    const found = new Set<string>();
-    for (const hidden of hide) {
-      for (const folder of partsOf(hidden).slice(0, -1)) {
-        // The sandbox would open what a link leads to.
-        if (GLOB.test(folder) || !(await isFolder(path.join(root, folder)))) break;
-        found.add(folder);
-      }
+export const foldersAroundHidden = async ({ path: root, hide }: Workspace): Promise<readonly string[]> => {
+  const found = new Set<string>();
+  for (const hidden of hide) {
+    for (const folder of partsOf(hidden).slice(0, -1)) {
+      if (GLOB.test(folder) || !(await isFolder(path.join(root, folder)))) break;
+      found.add(folder);
     }
-    return [...found];
   }
-}
+  return [...found];
+};
 
 /**
- * Whether commands may change `.git`. If it does not exist it is made, because a command could make a link in its place, which
- * the sandbox would open. Placeholders remove it if it stays empty.
+ * Makes sure that the sandbox can open these folders. They are the same for all commands, which can replace none of them with
+ * a link: the sandbox would open what it leads to. Throws a `GatewayError` if one is no folder any more.
  */
-export const hasGitFolder = async ({ path: root }: Workspace): Promise<boolean> => {
+export const keepFolders = async (workspace: Workspace, folders: readonly string[]): Promise<void> => {
+  for (const name of folders) {
+    const folder = path.join(workspace.path, name);
+    await mkdir(folder).catch(() => {});
+    if (!(await isFolder(folder))) throw unavailable(workspace, `\`${name}\` is not a folder any more`);
+  }
+};
+
+/**
+ * Whether commands may change `.git`: not what a link leads to. If it does not exist it is made, because a command could make
+ * a link in its place. Placeholders remove it if it stays empty.
+ */
+export const mayOpenGit = async ({ path: root }: Workspace): Promise<boolean> => {
   const folder = path.join(root, '.git');
   await mkdir(folder).catch(() => {});
-  return isFolder(folder);
+  return lstat(folder).then(
+    (found) => !found.isSymbolicLink(),
+    () => false,
+  );
 };
 
 const isFolder = (file: string): Promise<boolean> =>
