@@ -64,7 +64,7 @@ export const foldersAroundHidden = async ({ path: root, hide }: Workspace): Prom
 
 /**
  * Makes sure that the sandbox can open these folders. They are the same for all commands, which can replace none of them with
- * a link: the sandbox would open what it leads to. Throws a `GatewayError` if one is no folder any more.
+ * a link: the sandbox would open what it leads to. Throws a `GatewayError` if one is something else now.
  */
 export const keepFolders = async (workspace: Workspace, folders: readonly string[]): Promise<void> => {
   for (const name of folders) {
