@@ -154,6 +154,10 @@ describe('an entry with a workspace', () => {
       `\`mcpServers.a.workspace\` names a folder that does not exist: ${at('nothing')}`,
     ],
     [{ workspace: at('a-file') }, `\`mcpServers.a.workspace\` is not a folder: ${at('a-file')}`],
+    [
+      { workspace: '~/no/such/folder' },
+      `\`mcpServers.a.workspace\` names a folder that does not exist: ${path.join(homedir(), 'no/such/folder')}`,
+    ],
     [{ workspace: '/' }, '`mcpServers.a.workspace` is /, which contains home directories'],
     [
       { workspace: path.dirname(homedir()) },

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Workspace } from '../canonical/mcp/workspace.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { EntryReader } from './entry-reader.ts';
+import { absolutePath } from './paths.ts';
 
 /** A folder that a workspace must neither contain nor lie in. */
 export interface ProtectedFolder {
@@ -145,7 +146,7 @@ const folderOf = (
 ): Pick<Workspace, 'path' | 'configuredPath'> | null => {
   if (text === undefined) return null;
   const expanded = reader.expand('workspace', text);
-  const configuredPath = path.resolve(path.dirname(reader.from.file), expanded);
+  const configuredPath = absolutePath(expanded, path.dirname(reader.from.file));
   const problem = expanded === '' ? 'is empty' : folderProblem(configuredPath);
   if (problem === null) return { path: realpathSync(configuredPath), configuredPath };
   reader.problem('workspace', problem);

@@ -34,10 +34,7 @@ it('says of the one about bubblewrap, which a newcomer reads first, that it is h
   watch.warned(warning);
   expect(lines).toEqual([]);
   expect(infos).toEqual([
-    [
-      { warning, note: 'harmless: only tools of codex itself need it, and they are off' },
-      'codex has a warning',
-    ],
+    [{ warning, note: 'harmless: codex uses the one that it brings along' }, 'codex has a warning'],
   ]);
 });
 

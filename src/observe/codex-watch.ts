@@ -13,9 +13,9 @@ export interface CodexReport {
 const MAX_WARNINGS = 50;
 const MAX_CHARS = 1_000;
 
-/** codex says this on every machine without it. It is about the sandbox of codex's own tools, which are off. */
+/** codex says this on every machine without it, and then uses its own for the sandbox of workspaces. */
 export const HARMLESS_WARNING = /^Codex could not find bubblewrap\b/;
-const HARMLESS = { note: 'harmless: only tools of codex itself need it, and they are off' };
+const HARMLESS = { note: 'harmless: codex uses the one that it brings along' };
 
 /** Logs the version and the warnings of codex, each once, and keeps them for the doctor. */
 export class CodexWatch {

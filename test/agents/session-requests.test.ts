@@ -478,6 +478,7 @@ describe('limits', () => {
     const waiting = await create({ input: 'b' });
     const refused = await server.post('/v1/agents/sessions', { environment: DEMO, agent: AGENT, input: 'c' });
     expect(await failureOf(refused)).toEqual([429, 'agent_queue_full', null]);
+    expect(refused.headers.get('retry-after')).toBe('5');
     const busy = await server.send(`/v1/agents/sessions/${waiting.id}`, { method: 'DELETE' });
     expect([...(await failureOf(busy)), busy.headers.get('x-should-retry')]).toEqual([
       409,

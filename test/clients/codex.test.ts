@@ -82,7 +82,7 @@ describe.concurrent('the client guide', () => {
   });
 
   it('shows how to see limits: none, if nothing is metered', async () => {
-    const [config = '', front = '', login = ''] = await blocksOfPage();
+    const [config = '', _mcp, front = '', login = ''] = await blocksOfPage();
     const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
     await writeFile(path.join(room.home, 'auth.json'), login);

@@ -17,6 +17,7 @@ export interface ScriptedTurn {
   /** Aborted when the turn is cancelled. */
   readonly cancelled: AbortSignal;
   run(command: string): void;
+  patch(path: string): void;
   say(text: string, phase?: 'commentary' | 'final_answer'): void;
   /** Calls a function and waits for its result. */
   call(name: string, args: Json): Promise<JsonObject>;
@@ -109,6 +110,18 @@ export const scriptedSessions = (script: TurnScript) => {
           output: '',
           exit_code: 0,
           duration_ms: 1,
+        }),
+      patch: (path) =>
+        item({
+          id: mint('patch'),
+          turn_id: id,
+          type: 'mcp_call',
+          server_label: 'codex',
+          name: 'apply_patch',
+          arguments: { changes: [{ path, kind: 'update', move_path: null, diff: '' }] },
+          output: null,
+          error: null,
+          status: 'completed',
         }),
       say: (text, phase) =>
         item({

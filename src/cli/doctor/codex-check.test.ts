@@ -16,11 +16,11 @@ describe('what codex said at its start', () => {
   it.each([
     ['nothing', codex('1.2.3'), true, 'ok', 'starts, codex 1.2.3'],
     [
-      'that it has no sandbox, which is not used',
+      'that it brings its own bubblewrap',
       codex('1.2.3', BUBBLEWRAP),
       true,
       'ok',
-      'starts, codex 1.2.3\ncodex has not found bubblewrap, which only its own tools need: they are off outside of workspaces',
+      'starts, codex 1.2.3\ncodex has not found bubblewrap, and uses the one that it brings along',
     ],
     [
       'that it is another version',

@@ -58,11 +58,7 @@ export const judgeCodex = (report: CodexReport, isReady: boolean): Finding => {
     isReady ? `starts, codex ${report.runs ?? 'of an unknown version'}` : 'codex starts no thread',
     ...(mismatch === null ? [] : [mismatch]),
     ...relevant.map((text) => `codex says: ${text}`),
-    ...(harmless === 0
-      ? []
-      : [
-          'codex has not found bubblewrap, which only its own tools need: they are off outside of workspaces',
-        ]),
+    ...(harmless === 0 ? [] : ['codex has not found bubblewrap, and uses the one that it brings along']),
   ].join('\n');
   const facts = { ...report };
   if (!isReady) return problem(says, VERSIONS, facts);

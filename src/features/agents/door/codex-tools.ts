@@ -277,7 +277,21 @@ const outcomeOf = (
 const MAX_PROGRESS_CHARS = 200;
 
 const progressOf = (item: SessionItem): string =>
-  (item.type === 'command_execution' ? item.command : item.type).slice(0, MAX_PROGRESS_CHARS).toWellFormed();
+  whatHappens(item).slice(0, MAX_PROGRESS_CHARS).toWellFormed();
+
+const whatHappens = (item: SessionItem): string => {
+  if (item.type === 'command_execution') return item.command;
+  if (item.type === 'mcp_call') return [item.name, ...changedPaths(item.arguments)].join(' ');
+  return item.type === 'function_call' ? item.name : item.type;
+};
+
+/** The files of a patch. */
+const changedPaths = (args: Json): readonly string[] => {
+  const changes = isJsonObject(args) && Array.isArray(args['changes']) ? args['changes'] : [];
+  return changes.flatMap((one) =>
+    isJsonObject(one) && typeof one['path'] === 'string' ? [one['path']] : [],
+  );
+};
 
 /** Asks the user about the calls of a turn that wait for an approval, one after the other. */
 class Approvals {

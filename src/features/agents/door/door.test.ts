@@ -357,18 +357,20 @@ describe('codex', () => {
 
   it('reports progress: each command and each item', async () => {
     const seen: unknown[] = [];
-    const client = await door(async ({ run, say }) => {
+    const client = await door(async ({ run, patch, say }) => {
       run(`echo ${'x'.repeat(300)}`);
+      patch('src/a.ts');
       say('Done.');
       // The SDK drops progress that comes together with the result.
-      await until(() => seen.length === 2);
+      await until(() => seen.length === 3);
     }).connect('one');
     await client.callTool({ name: 'codex', arguments: { prompt: 'x' } }, undefined, {
       onprogress: (progress) => void seen.push(progress),
     });
     expect(seen).toEqual([
       { progress: 1, message: `echo ${'x'.repeat(195)}` },
-      { progress: 2, message: 'message' },
+      { progress: 2, message: 'apply_patch src/a.ts' },
+      { progress: 3, message: 'message' },
     ]);
   });
 

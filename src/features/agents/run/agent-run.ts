@@ -19,13 +19,12 @@ import {
   staysInSandbox,
   type AskedFor,
 } from '../../../codex/protocol/server-requests.ts';
-import { placeholderItem } from '../../../codex/translate/inject-items.ts';
 import { toOutcome } from '../../../codex/translate/outcomes.ts';
 import { rpcFailure, tracedAppServer } from '../../../engine/attempt/app-server-turn.ts';
 import { FreshIds } from '../../../engine/steps/step.ts';
 import type { Ambient } from '../../../kit/ambient.ts';
 import { firstAborted, IdleTimer, unlessAborted } from '../../../kit/async/wait.ts';
-import { isOffered, PLACEHOLDER_ID, RunConversation } from './conversation.ts';
+import { isOffered, PLACEHOLDER, RunConversation } from './conversation.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentGateway, GatewayRun } from './gateway.ts';
 import type { AgentEvent, AgentRun, AgentRunRequest, ApprovedToolCall } from './port.ts';
@@ -195,9 +194,9 @@ export class CodexRun implements AgentRun, GatewayRun {
     this.#goOn();
     this.#unexpect = this.#parts.gateway.expect(threadId, this);
     this.#unwatch = appServer.watchThread(threadId, this.#receive, this.#answerRequest);
-    await appServer.request('thread/inject_items', { threadId, items: [placeholderItem(PLACEHOLDER_ID)] });
-    this.#goOn();
-    const { turn } = await appServer.request('turn/start', { threadId, input: [], summary: 'none' });
+    // An injected item would cost as much as the start of the turn.
+    const input = [{ type: 'text', text: PLACEHOLDER, text_elements: [] }] as const;
+    const { turn } = await appServer.request('turn/start', { threadId, input, summary: 'none' });
     this.#turnId = turn.id;
   }
 

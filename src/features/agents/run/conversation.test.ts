@@ -4,7 +4,7 @@ import { functionTool, turnRequest } from '../../../../test/support/turn-request
 import { workspaceAt } from '../../../../test/support/agent-workers.ts';
 import type { Item, Message, Produced } from '../../../canonical/request/item.ts';
 import type { Tool } from '../../../canonical/request/tool.ts';
-import { PLACEHOLDER_ID, RunConversation, StrangeRequest } from './conversation.ts';
+import { PLACEHOLDER, RunConversation, StrangeRequest } from './conversation.ts';
 import type { AgentRunRequest } from './port.ts';
 
 const message = (role: Message['role'], text: string, id?: string): Message => ({
@@ -15,7 +15,7 @@ const message = (role: Message['role'], text: string, id?: string): Message => (
 });
 
 const PROMPT = message('developer', 'Be codex.', 'msg_a');
-const PLACEHOLDER = message('user', '.', PLACEHOLDER_ID);
+const BEGINNING = message('user', PLACEHOLDER, 'msg_b');
 const QUESTION = message('user', 'Why?');
 const CALL: Produced = {
   kind: 'tool-call',
@@ -54,7 +54,7 @@ const conversationOf = (different: Partial<AgentRunRequest> = {}): RunConversati
 describe('RunConversation', () => {
   it('puts the conversation of the client after the prompt of codex', () => {
     const conversation = conversationOf();
-    expect(conversation.read({ items: [PROMPT, PLACEHOLDER] })).toEqual({
+    expect(conversation.read({ items: [PROMPT, BEGINNING] })).toEqual({
       outputs: [],
       steered: [],
       chars: 0,
@@ -63,30 +63,39 @@ describe('RunConversation', () => {
     expect(items).toEqual([message('developer', 'Be codex.'), QUESTION]);
   });
 
+  it('begins where codex says it, whatever a user or a developer says', () => {
+    const conversation = conversationOf();
+    const developer = message('developer', PLACEHOLDER);
+    const user = message('user', PLACEHOLDER);
+    conversation.expect(user);
+    expect(conversation.read({ items: [developer, BEGINNING, user] }).steered).toEqual([user]);
+    expect(conversation.next(CODEX).items).toEqual([developer, QUESTION, user]);
+  });
+
   it('keeps the answers of the model as they were, and takes outputs from codex', () => {
     const conversation = conversationOf();
-    conversation.read({ items: [PROMPT, PLACEHOLDER] });
+    conversation.read({ items: [PROMPT, BEGINNING] });
     const reasoning: Produced = { kind: 'reasoning', id: 'rs_1', summary: [], encryptedContent: 'E' };
     const cut: Produced = { ...CALL, id: 'fc_2', callId: 'c2', status: 'incomplete' };
     conversation.answered([reasoning, CALL, cut]);
     const later = message('user', 'Hurry.');
     conversation.expect(later);
     const news = conversation.read({
-      items: [PROMPT, PLACEHOLDER, { ...CALL, name: 'changed' }, OUTPUT, message('user', 'Hurry.', 'msg_b')],
+      items: [PROMPT, BEGINNING, { ...CALL, name: 'changed' }, OUTPUT, message('user', 'Hurry.', 'msg_b')],
     });
     expect(news).toEqual({ outputs: [HEARD], steered: [later], chars: 9 });
     expect(news.steered[0]).toBe(later);
     expect(conversation.forget(later)).toBe(false);
     expect(conversation.next(CODEX).items.slice(2)).toEqual([reasoning, CALL, HEARD, later]);
     // What codex has said before is not read again.
-    const again = [PROMPT, PLACEHOLDER, CALL, OUTPUT, later, message('developer', 'The date is new.')];
+    const again = [PROMPT, BEGINNING, CALL, OUTPUT, later, message('developer', 'The date is new.')];
     expect(conversation.read({ items: again })).toMatchObject({ outputs: [], steered: [] });
     expect(conversation.next(CODEX).items.at(-1)).toEqual(message('developer', 'The date is new.'));
   });
 
   it('gives a call without an output one, so that each has one', () => {
     const conversation = conversationOf();
-    conversation.read({ items: [PLACEHOLDER] });
+    conversation.read({ items: [BEGINNING] });
     conversation.answered([CALL]);
     if (CALL.kind === 'tool-call') conversation.unanswered(CALL, 'It was given up.');
     expect(conversation.next(CODEX).items.slice(1)).toEqual([CALL, { ...HEARD, output: 'It was given up.' }]);
@@ -105,19 +114,19 @@ describe('RunConversation', () => {
     ];
     const more = [entry('read', '/opt/a&amp;b'), '<entry access="read"><special>:minimal</special></entry>'];
     const conversation = conversationOf({ workspace: workspaceAt('/srv/shop', { read: ['/opt/a&b'] }) });
-    conversation.read({ items: [environment(...own, ...shop, ...more), PLACEHOLDER] });
+    conversation.read({ items: [environment(...own, ...shop, ...more), BEGINNING] });
     expect(conversation.next(CODEX).items[0]).toEqual(environment(...shop, ...more));
-    conversation.read({ items: [PROMPT, PLACEHOLDER, environment(...own)] });
+    conversation.read({ items: [PROMPT, BEGINNING, environment(...own)] });
     expect(conversation.next(CODEX).items.at(-1)).toEqual(environment());
     const without = conversationOf({ workspace: null });
-    without.read({ items: [environment(...own), PLACEHOLDER] });
+    without.read({ items: [environment(...own), BEGINNING] });
     expect(without.next(CODEX).items).toEqual([QUESTION]);
   });
 
   it('recognises requests that are not about it', () => {
     const conversation = conversationOf();
     expect(() => conversation.read({ items: [PROMPT, message('user', 'Other.')] })).toThrow(StrangeRequest);
-    conversation.read({ items: [PROMPT, PLACEHOLDER] });
+    conversation.read({ items: [PROMPT, BEGINNING] });
     expect(() => conversation.read({ items: [PROMPT] })).toThrow(StrangeRequest);
   });
 
@@ -129,7 +138,7 @@ describe('RunConversation', () => {
       reasoning: { effort: 'high', summary: 'auto', context: null },
     });
     const conversation = conversationOf({ request });
-    conversation.read({ items: [PROMPT, PLACEHOLDER] });
+    conversation.read({ items: [PROMPT, BEGINNING] });
     const first = conversation.next({ ...CODEX, instructions: 'Be codex.' });
     expect(first).toMatchObject({
       instructions: 'Be codex.',
@@ -153,7 +162,7 @@ describe('RunConversation', () => {
     [{ workspace: null }, []],
   ])('offers what the run may use: %j', (different, names) => {
     const conversation = conversationOf(different);
-    conversation.read({ items: [PLACEHOLDER] });
+    conversation.read({ items: [BEGINNING] });
     const { tools } = conversation.next(CODEX);
     expect(tools.map((tool) => ('name' in tool ? tool.name : tool.kind))).toEqual(names);
   });

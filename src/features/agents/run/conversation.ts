@@ -7,8 +7,8 @@ import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { append } from '../../../kit/collections/lists.ts';
 import { CODEX_TOOLS, type CodexTool } from './port.ts';
 
-/** The only item that codex has of the conversation. With another form codex would replace it. */
-export const PLACEHOLDER_ID = 'msg_conversation';
+/** All that codex has of the conversation: the message with which its turn begins. */
+export const PLACEHOLDER = '(The conversation is here.)';
 
 /** What a model request of codex brings that the one before did not have. */
 export interface News {
@@ -124,7 +124,8 @@ export class RunConversation {
       if (items.length < seen) throw new StrangeRequest('codex has shortened the conversation');
       return items.slice(seen);
     }
-    const at = items.findIndex((item) => item.id === PLACEHOLDER_ID);
+    // The first one, because a user may have said the same since.
+    const at = items.findIndex(isPlaceholder);
     if (at === -1) throw new StrangeRequest('codex has lost the conversation');
     this.#before = items.slice(0, at).flatMap((item) => fromCodex(item, this.#asked.workspace));
     return items.slice(at + 1);
@@ -136,6 +137,9 @@ export class RunConversation {
     return at === -1 ? null : (this.#expected.splice(at, 1)[0] ?? null);
   }
 }
+
+const isPlaceholder = (item: Item): boolean =>
+  isMessage(item) && item.role === 'user' && wordsOf(item, 'text') === PLACEHOLDER;
 
 const ENVIRONMENT = '<environment_context>';
 

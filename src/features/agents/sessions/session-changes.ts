@@ -32,6 +32,11 @@ const MAX_ATTEMPTS = 50;
 export const unknownSession = (id: string): GatewayError =>
   agentError('unknown_session', { message: `Session with id '${quoted(id)}' not found.` });
 
+const QUEUE_FULL_SECONDS = 5;
+
+export const queueFull = (): GatewayError =>
+  agentError('agent_queue_full', { retryAfterSeconds: QUEUE_FULL_SECONDS });
+
 /** Makes changes of sessions, again if another one was faster. */
 export class SessionChanges {
   readonly #store: AgentSessionStore;
@@ -62,7 +67,7 @@ export class SessionChanges {
       });
       const row = await this.#store.change(owner, id, before.rev, change);
       if (row === 'gone') throw unknownSession(id);
-      if (row === 'full') throw agentError('agent_queue_full');
+      if (row === 'full') throw queueFull();
       if (row !== 'conflict') {
         this.#made(draft, row);
         return { result, draft, before, row };

@@ -40,7 +40,7 @@ const NO_LIMIT = 2 ** 31 - 1;
 export class SessionTurns {
   readonly #options: SessionTurnsOptions;
   readonly #leases: SessionLeases;
-  readonly #running = new Map<string, { readonly turn: SessionStep; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, RunningTurn>();
   /** Workspaces in which nothing is started before this time. */
   readonly #busyUntil = new Map<string, number>();
   readonly #stopListening: () => void;
@@ -153,12 +153,18 @@ export class SessionTurns {
     if (workspace !== null && runs.free(workspace) <= 0) return false;
     if ((this.#busyUntil.get(name) ?? 0) > ambient.clock.now()) return false;
     const limit = isUnknown ? NO_LIMIT : (workspace?.runs ?? NO_LIMIT);
+    // Then the store has no place either, and need not be asked.
+    if (this.#runningIn(name) >= limit) return false;
     const row = await store.claim(name, this.#leases.current, limit);
     if (row === null) return false;
     if (isUnknown) await this.#failUnknown(row, name);
     else if (workspace !== null && access.byLabel(row.owner, name) === null) await this.#refuse(row, name);
     else this.#run(row, workspace);
     return true;
+  }
+
+  #runningIn(name: string): number {
+    return [...this.#running.values()].filter(({ workspace }) => workspace === name).length;
   }
 
   #run(row: AgentSessionRow, workspace: Workspace | null): void {
@@ -174,7 +180,7 @@ export class SessionTurns {
       this.#running.delete(row.id);
       this.schedule();
     });
-    this.#running.set(row.id, { turn, ended });
+    this.#running.set(row.id, { workspace: row.workspace, turn, ended });
   }
 
   async #ended(turn: SessionStep, { workspace }: AgentSessionRow): Promise<void> {
@@ -235,6 +241,13 @@ export class SessionTurns {
       }
     }
   }
+}
+
+interface RunningTurn {
+  /** Its name; empty: it has none. */
+  readonly workspace: string;
+  readonly turn: SessionStep;
+  readonly ended: Promise<void>;
 }
 
 /** Why a session cannot go on. */

@@ -36,7 +36,7 @@ import {
   type PostedInput,
   type UpdatedSession,
 } from './service.ts';
-import { unknownSession, type SessionChanges } from './session-changes.ts';
+import { queueFull, unknownSession, type SessionChanges } from './session-changes.ts';
 import { SessionDraft, type DraftRules } from './session-draft.ts';
 import { eventId, eventNumber, stateEvent, type SessionEvents } from './session-events.ts';
 import { NEW_STATE, readSettings, showRow, type SessionSettings } from './session-state.ts';
@@ -114,7 +114,7 @@ export class SessionsService implements AgentSessions {
     const change = draft.change({ room: this.#room(asked.workspace) });
     const made = await store.agentSessions.create(row, change, limits.maxSessions);
     if (made === 'limit') throw agentError('session_limit');
-    if (made === 'full') throw agentError('agent_queue_full');
+    if (made === 'full') throw queueFull();
     this.#options.onCreated();
     // What `created` said is the first event.
     return {

@@ -16,7 +16,10 @@ export interface StepWriterOptions {
   readonly signal: AbortSignal;
 }
 
-/** The time between two writes at least: what comes earlier is collected. The slower the store, the larger the batches. */
+/**
+ * The time from one write to the next at least: what comes earlier is collected, what comes later is written at once. The
+ * slower the store, the larger the batches.
+ */
 const BATCH_MS = 20;
 const MAX_BATCH_MS = 500;
 /** So much is written at once. */
@@ -48,6 +51,7 @@ export class StepWriter implements StepSink {
   #writing: Promise<void> = Promise.resolve();
   #isLost = false;
   #batchMs = BATCH_MS;
+  #wroteAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StepWriterOptions) {
     this.#options = options;
@@ -88,7 +92,11 @@ export class StepWriter implements StepSink {
     this.#chars += chars;
     if (this.#isLost) return;
     if (this.#chars >= BATCH_CHARS) void this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush(), this.#batchMs);
+    else this.#timer ??= setTimeout(() => void this.flush(), this.#restMs());
+  }
+
+  #restMs(): number {
+    return Math.max(0, this.#wroteAtMs + this.#batchMs - performance.now());
   }
 
   async #write(): Promise<void> {
@@ -107,10 +115,10 @@ export class StepWriter implements StepSink {
       eventsExpireAt: this.#options.eventsExpireAt(),
     };
     const at = { instance, first: this.#first };
-    const startedAtMs = performance.now();
+    this.#wroteAtMs = performance.now();
     try {
       const isWritten = await insistently(() => store.append(row.owner, row.id, at, writes), signal);
-      this.#batchMs = Math.min(Math.max(BATCH_MS, 2 * (performance.now() - startedAtMs)), MAX_BATCH_MS);
+      this.#batchMs = Math.min(Math.max(BATCH_MS, 2 * (performance.now() - this.#wroteAtMs)), MAX_BATCH_MS);
       if (isWritten) this.#first += events.length;
       else this.#lose(new Error('another instance runs the session'));
     } catch (error) {
