@@ -240,6 +240,24 @@ describe('an entry with a workspace', () => {
     ]);
   });
 
+  it('has no folder that commands could replace with a link', () => {
+    const web = { workspace: at('web'), access: 'write' };
+    const wrong = (index: number, problem: string) => [line(`\`mcpServers.a.write[${index}]\` ${problem}`)];
+    const inner = (folder: string) => `lies in a folder that commands may change anyway (${folder})`;
+    mkdirSync(at('cache', 'inner'), { recursive: true });
+    mkdirSync(at('disk', 'b'), { recursive: true });
+    symlinkSync(at('web'), at('to-web'));
+    expect(problemsOf({ a: { ...web, write: [at('web', 'src')] } })).toEqual(wrong(0, inner(at('web'))));
+    expect(problemsOf({ a: { ...web, write: [at('to-web', 'src')] } })).toEqual(wrong(0, inner(at('web'))));
+    expect(problemsOf({ a: { ...web, write: [at('cache'), at('cache', 'inner')] } })).toEqual(
+      wrong(1, inner(at('cache'))),
+    );
+    expect(problemsOf({ a: { ...web, write: [at('disk')] }, b: { workspace: at('disk', 'b') } })).toEqual(
+      wrong(0, `contains the workspace \`b\` (${at('disk', 'b')})`),
+    );
+    expect(problemsOf({ a: { ...web, access: 'read', write: [at('web', 'src')] } })).toEqual([]);
+  });
+
   it('has a name that no server has, and counts among the 64', () => {
     expect(problemsOf({ 'a-b': { workspace: at('web') }, a_b: { command: 'x' } })).toEqual([
       line('`mcpServers.a_b`: the name is too similar to `a-b`: for a model `-` becomes `_`'),

@@ -196,11 +196,31 @@ export const checkPlaces = (
           realOf(folder),
           found.filter(({ isShared }) => isShared !== true),
         );
-        if (wrong !== null) reader.problem(`${field}[${index}]`, wrong);
+        const inner = field === 'write' ? replaceable(one, index, workspaces) : null;
+        if (wrong !== null || inner !== null) reader.problem(`${field}[${index}]`, wrong ?? inner ?? '');
       });
     }
     earlier.push(one);
   }
+};
+
+/**
+ * Null: commands can replace neither this folder with a link, which the sandbox would open, nor move what has to be hidden in
+ * it. They can move all that lies below a folder that they may change.
+ */
+const replaceable = (
+  { path: root, access, write }: Workspace,
+  index: number,
+  workspaces: readonly Workspace[],
+): string | null => {
+  const folders = write.map(realOf);
+  const folder = folders[index] ?? '';
+  const outer = [...(access === 'write' ? [root] : []), ...folders.toSpliced(index, 1)].find((other) =>
+    contains(other, folder),
+  );
+  if (outer !== undefined) return `lies in a folder that commands may change anyway (${outer})`;
+  const inner = workspaces.find(({ path: other }) => other !== root && contains(folder, other));
+  return inner === undefined ? null : `contains the workspace \`${inner.label}\` (${inner.path})`;
 };
 
 const placeProblem = (folder: string, hidden: readonly ProtectedFolder[]): string | null => {

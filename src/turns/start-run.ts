@@ -242,8 +242,11 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
   const running = steerable(parsed, call, { deps, owned });
   const passing = Promise.withResolvers<GatePass>();
   passing.promise.catch(() => undefined);
-  const reserve: TurnContext['reserve'] = async (chars, ending) =>
-    (await passing.promise).steer(chars, ending);
+  const reserve: TurnContext['reserve'] = async (chars, ending) => {
+    // It may have been revoked while the turn ran.
+    deps.gate.check(caller);
+    return (await passing.promise).steer(chars, ending);
+  };
   const turns = await turnsOf(parsed, call, {
     deps,
     openBudget,

@@ -177,8 +177,8 @@ describe.skipIf(!hasSandbox)('the sandbox of a workspace', NEEDS_SANDBOX, () => 
       curl: `curl -sS -m 5 http://127.0.0.1:${port}/ 2>&1; echo $?`,
     });
     expect(Object.values(heard).map((text) => text.includes('hello'))).toEqual([false, false, false]);
-    expect(outputOf(heard['loopback'])).toMatch(/[1-9]\d*$/);
-    expect(outputOf(heard['model'])).toMatch(/[1-9]\d*$/);
+    expect(outputOf(heard['loopback'])).toMatch(/^[1-9]\d*$/m);
+    expect(outputOf(heard['model'])).toMatch(/^[1-9]\d*$/m);
   });
 
   it('does not run a call that asks to leave the sandbox', async () => {
@@ -366,8 +366,8 @@ describe.skipIf(!hasSandbox)('the network of a workspace', NEEDS_SANDBOX, () => 
       named: `curl -sS -m 5 http://localhost:${port}/; echo $?`,
       other: 'curl -sS -m 5 http://other.example.org/; echo $?',
     });
-    expect(outputOf((await connect())['socket'])).toMatch(/[1-9]\d*$/);
-    expect(outputOf(heard['direct'])).toMatch(/[1-9]\d*$/);
+    expect(outputOf((await connect())['socket'])).toMatch(/^[1-9]\d*$/m);
+    expect(outputOf(heard['direct'])).toMatch(/^[1-9]\d*$/m);
     expect(scene.model.strangers).toEqual([]);
     expect(heard['other']).toMatch(/block/i);
   });

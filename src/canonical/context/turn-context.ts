@@ -25,7 +25,8 @@ export interface TurnContext {
   readonly isSteered?: () => boolean;
   /**
    * Reserves a further model request with so many characters of new input, for a run that asks the model again by itself.
-   * Rejects if the limits of the key are used up, or with the signal's reason. Absent: there are none.
+   * Rejects if the limits of the key are used up or the key was revoked, or with the signal's reason. Absent: the request has
+   * several turns.
    */
   readonly reserve?: (chars: number, signal: AbortSignal) => Promise<ReservedPart>;
 }

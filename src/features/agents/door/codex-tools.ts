@@ -357,11 +357,27 @@ const questionOf = (called: Json): string => {
     const files = filesOf(textIn(args, 'patch'));
     return `Allow codex to change ${files.length === 0 ? 'files' : files.join(', ')}${place}?`;
   }
-  if (tool === 'exec_command') return `Allow codex to run ${textIn(args, 'cmd')}${place}?`;
-  return `Allow codex to run ${JSON.stringify(called)}?`;
+  if (tool === 'exec_command') {
+    const shell = textIn(args, 'shell');
+    const by = shell === '' ? '' : ` with ${visible(shell)}`;
+    return `Allow codex to run ${visible(textIn(args, 'cmd'))}${by}${place}?`;
+  }
+  return `Allow codex to run ${visible(JSON.stringify(called))}?`;
 };
 
-const filesOf = (patch: string): readonly string[] =>
-  [...patch.matchAll(/^\*\*\* (?:(Add|Update|Delete) File|Move to): (.*)$/gm)].map(([, kind, file = '']) =>
-    kind === 'Add' ? `${file} (new)` : kind === 'Delete' ? `${file} (deleted)` : file,
+/** Characters that are not seen, or change what is seen around them, as their codes. */
+const visible = (text: string): string =>
+  text.replaceAll(
+    /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (hidden) => String.raw`\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`,
   );
+
+/** Of a name of a file in a patch. codex accepts blanks around it. */
+const PATCHED = /^[^\S\n]*\*\*\*\s*(?:(Add|Update|Delete)\s*File|Move\s*to)\s*:([^\n]*)$/gim;
+
+const filesOf = (patch: string): readonly string[] =>
+  [...patch.matchAll(PATCHED)].map(([, kind, named = '']) => {
+    const file = visible(named.trim());
+    if (kind?.toLowerCase() === 'add') return `${file} (new)`;
+    return kind?.toLowerCase() === 'delete' ? `${file} (deleted)` : file;
+  });

@@ -438,6 +438,37 @@ describe('an approval', () => {
     });
   });
 
+  it('shows all of what it approves', async () => {
+    const hiding: TurnScript = async ({ call: ask, say }) => {
+      const cwd = '/srv/demo';
+      const cmd = 'ls \u202E\u001B[8mx';
+      const more = { shell: './evil.sh', tty: true };
+      await ask('codex_approval', { name: 'exec_command', arguments: { cmd, ...more }, cwd });
+      const patch = [
+        '*** Begin Patch',
+        '*** Add File: a.txt',
+        '+a',
+        ' \t*** Add File:   .hidden.sh ',
+        '+*** Add File: no',
+        '*** Delete File: b\rc',
+        '*** update file: d',
+        '*** End Patch',
+      ].join('\n');
+      await ask('codex_approval', { name: 'apply_patch', arguments: { patch }, cwd });
+      say('Done.');
+    };
+    const questions: string[] = [];
+    const client = await door(hiding).connect('one', (question) => {
+      questions.push(question);
+      return 'decline';
+    });
+    await client.callTool(untrusted);
+    expect(questions).toEqual([
+      String.raw`Allow codex to run ls \u{202e}\u{1b}[8mx with ./evil.sh in /srv/demo?`,
+      String.raw`Allow codex to change a.txt (new), .hidden.sh (new), b\u{d}c (deleted), d in /srv/demo?`,
+    ]);
+  });
+
   it('is declined if the user does not answer in time', async () => {
     const client = await door(approving, { approvalMs: 10 }).connect('one', () => new Promise(() => {}));
     const { structuredContent } = await client.callTool(untrusted);

@@ -77,7 +77,10 @@ const setUp = (script: RunScript = DONE, different: Partial<WorkspaceEngineDeps>
     ...different,
   });
   const plan = (one: Partial<TurnRequest> = {}, context: Partial<TurnContext> = {}): Plan =>
-    engine.plan(turnRequest({ canApprove: true, tools: [mcp('web')], ...one }), turnContext(context));
+    engine.plan(
+      turnRequest({ canApprove: true, tools: [mcp('web')], ...one }),
+      turnContext({ reserve: FREE, ...context }),
+    );
   const run = (...turn: Parameters<typeof plan>): Promise<TurnEvent[]> =>
     collect(plan(...turn).run(new AbortController().signal));
   return { engine, asked, planned, runs, declined, plan, run };
@@ -96,6 +99,8 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
     throw error;
   }
 };
+
+const FREE: NonNullable<TurnContext['reserve']> = () => Promise.resolve({ begin() {}, giveBack() {} });
 
 describe('a turn without a workspace', () => {
   it('is that of the engine', () => {

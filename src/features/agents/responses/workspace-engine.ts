@@ -90,6 +90,7 @@ const planTurn = ({ request, context }: Turn, engine: Engine, deps: WorkspaceEng
     refused: [
       ...sorted.refused,
       ...(choice === null ? [NOTHING_CHOSEN] : []),
+      ...(use !== null && context.reserve === undefined ? [SEVERAL_ANSWERS] : []),
       ...history.refused,
       ...unusable(history.approved, use),
       ...planned.refused.map((one) => knowing({ ...one, path: pathOf(one.path) }, request, deps, usable)),
@@ -141,6 +142,13 @@ const NOTHING_CHOSEN: Rejection = {
   path: 'toolChoice',
   kind: 'invalid_value',
   why: 'the MCP server does not have this tool, or it is not allowed.',
+};
+
+/** They would work in one folder at the same time, and their model requests could not be counted one by one. */
+const SEVERAL_ANSWERS: Rejection = {
+  path: 'tools',
+  kind: 'unsupported_value',
+  why: 'a workspace cannot be used by a request for several answers.',
 };
 
 /** The part of the client's request that a part of the engine's request comes from. */

@@ -13,6 +13,7 @@ import { systemAmbient } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { Logger } from '../../../observe/log.ts';
 import { VERSION } from '../../../version.ts';
+import { foldersAroundHidden } from './workspace-folder.ts';
 import { commandProfile, emptyProfile, type RunSandbox, type SandboxLayout } from './profile.ts';
 
 export interface AgentServerOptions {
@@ -61,6 +62,8 @@ export class AgentPool {
   readonly ready: Promise<void>;
   readonly #options: AgentPoolOptions;
   readonly #workers = new WeakMap<AppServer, Worker>();
+  /** By workspace: those that were there at the start. */
+  readonly #fixedFolders = new Map<string, readonly string[]>();
   #started: { readonly pool: WorkerPool; readonly folder: RunDirectory } | null = null;
 
   constructor(options: AgentPoolOptions) {
@@ -94,6 +97,8 @@ export class AgentPool {
   async #start(): Promise<void> {
     const { workspaces, logger, ...options } = this.#options;
     const folder = await createRunDirectory(options.folders, 'agent');
+    for (const workspace of workspaces)
+      this.#fixedFolders.set(workspace.label, await foldersAroundHidden(workspace));
     for (const workspace of workspaces)
       await mkdir(this.#sandboxOf(folder, workspace).runFolder, { mode: 0o700 });
     const spawn = spawnerOf(this.#options, this.#sandboxIn(folder));
@@ -132,7 +137,8 @@ export class AgentPool {
   #sandboxOf(folder: RunDirectory, { label }: Workspace): RunSandbox {
     const { layout, workspaces } = this.#options;
     const index = workspaces.findIndex((one) => one.label === label);
-    return { layout, runFolder: path.join(folder.path, String(index)) };
+    const fixedFolders = this.#fixedFolders.get(label) ?? [];
+    return { layout, runFolder: path.join(folder.path, String(index)), fixedFolders };
   }
 }
 

@@ -29,19 +29,22 @@ export interface RunSandbox {
   readonly layout: SandboxLayout;
   /** The home of the commands, which is theirs alone. It may lie in a secret folder. */
   readonly runFolder: string;
+  /** Folders in the workspace that cannot be moved. Default: none. */
+  readonly fixedFolders?: readonly string[];
 }
 
 /** The sandbox of a workspace's commands. */
 export const sandboxProfile = (
   workspace: Workspace,
   access: Workspace['access'],
-  { layout, runFolder }: RunSandbox,
+  { layout, runFolder, fixedFolders = [] }: RunSandbox,
 ): SandboxProfile => {
   const others = layout.workspacePaths.filter((other) => other !== workspace.path);
   const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
   if (workspace.git && access === 'write') inside['.git'] = 'write';
+  for (const folder of fixedFolders) inside[folder] = access;
   for (const hidden of workspace.hide) inside[hidden] = 'deny';
   return {
     filesystem: {

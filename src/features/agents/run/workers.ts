@@ -31,7 +31,16 @@ import {
   type AgentPlaceRequest,
   type SandboxLayout,
 } from './profile.ts';
-import { hiddenNow, Placeholders, readAgentsMd, requireFolder } from './workspace-folder.ts';
+import {
+  foldersAroundHidden,
+  hiddenNow,
+  keepFolders,
+  mayOpenGit,
+  Placeholders,
+  readAgentsMd,
+  requireFolder,
+  unavailable,
+} from './workspace-folder.ts';
 
 /** What needs no model. */
 export interface WorkspaceCommands {
@@ -148,8 +157,12 @@ class RunPlaces implements AgentWorkers {
   exec(command: WorkspaceCommand, signal: AbortSignal): Promise<CommandResult> {
     const { workspace, access } = command;
     return this.#withWorker(workspace, signal, async (leased) => {
-      const leave = await this.#enter(workspace, access, workspace.hide);
+      const { fixedFolders = [] } = leased.sandboxOf(workspace);
+      await keepFolders(workspace, fixedFolders);
+      const leave = await this.#enter(workspace, access, { hidden: workspace.hide, fixed: fixedFolders });
       try {
+        if (workspace.git && access === 'write' && !(await mayOpenGit(workspace)))
+          throw unavailable(workspace, '`.git` is a link');
         return await runCommand(leased, command, signal);
       } finally {
         for (const remove of leave) await remove();
@@ -220,11 +233,15 @@ class RunPlaces implements AgentWorkers {
     const runFolder = run.folder.path;
     for (const [name, text] of Object.entries(loginFiles(workspace, layout)))
       await writeFile(path.join(runFolder, name), text, { mode: 0o600 });
-    run.leave = await this.#enter(workspace, access);
+    const { fixedFolders = [] } = run.leased.sandboxOf(workspace);
+    await keepFolders(workspace, fixedFolders);
+    run.leave = await this.#enter(workspace, access, { fixed: fixedFolders });
     const { text, problem } = await readAgentsMd(workspace);
     if (problem !== null) this.#options.logger.warn({ workspace: workspace.label }, problem);
-    const present = { ...workspace, hide: await hiddenNow(workspace) };
-    return { thread: workspaceThread(present, access, { layout, runFolder }), agentsMd: text };
+    const git = workspace.git && access === 'write' && (await mayOpenGit(workspace));
+    const present = { ...workspace, git, hide: await hiddenNow(workspace) };
+    const sandbox = { layout, runFolder, fixedFolders };
+    return { thread: workspaceThread(present, access, sandbox), agentsMd: text };
   }
 
   async #close(
@@ -258,9 +275,9 @@ class RunPlaces implements AgentWorkers {
   #enter(
     workspace: Workspace,
     access: Workspace['access'],
-    hidden: readonly string[] = [],
+    { hidden = [], fixed = [] }: { readonly hidden?: readonly string[]; readonly fixed?: readonly string[] },
   ): Promise<readonly (() => Promise<void>)[]> {
-    const folders = changedFolders(workspace, access);
+    const folders = [...changedFolders(workspace, access), ...inWorkspace(workspace, fixed)];
     return Promise.all(folders.map((folder) => this.#placeholders.enter(folder, hidden)));
   }
 
@@ -311,10 +328,11 @@ class RunPlaces implements AgentWorkers {
     const rescue = async (folder: string): Promise<void> => {
       const count = await killLeftovers(path.basename(folder), { since: null });
       if (count > 0) this.#options.onLeftovers?.(count);
-      const changed = this.#options.workspaces.flatMap((workspace) =>
-        changedFolders(workspace, workspace.access),
-      );
-      await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
+      for (const workspace of this.#options.workspaces) {
+        const fixed = inWorkspace(workspace, await foldersAroundHidden(workspace));
+        const changed = [...changedFolders(workspace, workspace.access), ...fixed];
+        await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
+      }
     };
     await sweepRunDirectories(this.#folders, rescue, 'agent').catch((err: unknown) =>
       this.#options.logger.warn({ err }, 'the folders of earlier runs were not removed'),
@@ -326,6 +344,9 @@ const changedFolders = (workspace: Workspace, access: Workspace['access']): read
   workspace.path,
   ...(access === 'write' ? workspace.write : []),
 ];
+
+const inWorkspace = (workspace: Workspace, folders: readonly string[]): readonly string[] =>
+  folders.map((folder) => path.join(workspace.path, folder));
 
 /** A clean-up takes less. */
 const CLOSE_MS = 15_000;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 import { failure, GatewayError } from '../../../canonical/failure/failure.ts';
@@ -46,6 +46,52 @@ export const hiddenNow = async (workspace: Workspace): Promise<readonly string[]
   );
   return workspace.hide.filter((_, index) => found[index]);
 };
+
+/**
+ * The folders in the workspace that contain a hidden path. A command that moves one of them would give what is hidden another
+ * path, which is not. Links are left out: the sandbox would open what they lead to.
+ */
+export const foldersAroundHidden = async ({ path: root, hide }: Workspace): Promise<readonly string[]> => {
+  const found = new Set<string>();
+  for (const hidden of hide) {
+    for (const folder of partsOf(hidden).slice(0, -1)) {
+      if (GLOB.test(folder) || !(await isFolder(path.join(root, folder)))) break;
+      found.add(folder);
+    }
+  }
+  return [...found];
+};
+
+/**
+ * Makes sure that the sandbox can open these folders. They are the same for all commands, which can replace none of them with
+ * a link: the sandbox would open what it leads to. Throws a `GatewayError` if one is something else now.
+ */
+export const keepFolders = async (workspace: Workspace, folders: readonly string[]): Promise<void> => {
+  for (const name of folders) {
+    const folder = path.join(workspace.path, name);
+    await mkdir(folder).catch(() => {});
+    if (!(await isFolder(folder))) throw unavailable(workspace, `\`${name}\` is not a folder any more`);
+  }
+};
+
+/**
+ * Whether commands may change `.git`: not what a link leads to. If it does not exist it is made, because a command could make
+ * a link in its place. Placeholders remove it if it stays empty.
+ */
+export const mayOpenGit = async ({ path: root }: Workspace): Promise<boolean> => {
+  const folder = path.join(root, '.git');
+  await mkdir(folder).catch(() => {});
+  return lstat(folder).then(
+    (found) => !found.isSymbolicLink(),
+    () => false,
+  );
+};
+
+const isFolder = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
 
 const isThere = (file: string): Promise<boolean> =>
   lstat(file).then(

@@ -265,9 +265,18 @@ const streamOf = (
 
 const KEEPALIVE_MS = 15_000;
 
+/** The readers of a session get the same events. */
+const written = new WeakMap<StoredAgentEvent, string>();
+
+const textOf = (event: StoredAgentEvent): string => {
+  const text = `id: ${event.event_id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  written.set(event, text);
+  return text;
+};
+
 async function* framesOf(events: AsyncIterable<StoredAgentEvent>): AsyncGenerator<Frame> {
   for await (const event of events) {
-    const text = `id: ${event.event_id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    const text = written.get(event) ?? textOf(event);
     yield { event: event.type, data: null, text };
   }
 }

@@ -96,6 +96,19 @@ const turnId = ({ row }: StoredSession): string =>
   (JSON.parse(row.state) as { readonly turn: { readonly id: string } }).turn.id;
 
 describe('a session', () => {
+  it('keeps a limited length of messages for a turn that runs', () => {
+    const session = new StoredSession();
+    const long = text('x'.repeat(3 * 1024 * 1024));
+    session.do((draft) => void draft.post([long, long]));
+    session.claim();
+    // A single post may be as long as its body.
+    session.do((draft) => void draft.post([long, long]));
+    const more = () => session.do((draft) => void draft.post([text('more')]));
+    expect(more).toThrow('Too many messages wait');
+    session.do((draft) => draft.cancel());
+    expect(more).toThrow('Too many messages wait');
+  });
+
   it('waits for each of several calls', () => {
     const session = new StoredSession();
     session.do((draft) => void draft.post([text('a')]));

@@ -53,6 +53,8 @@ export interface MadeDecision {
 export const EVENTS_TTL_MS = 10 * 60_000;
 /** Messages that wait until the model reads them. */
 const MAX_WAITING_MESSAGES = 100;
+/** Of those messages together, unless only one post waits: all of them are written again with every change. */
+const MAX_WAITING_CHARS = 4 * 1024 * 1024;
 
 /**
  * A change of a session, made from what is stored: a state machine without IO. If another one was faster, the change is made
@@ -166,8 +168,9 @@ export class SessionDraft {
       this.#hasBegun = true;
       return this.#begin(added);
     }
-    const waiting = turn.input.length + turn.next.length + added.length;
-    if (waiting > MAX_WAITING_MESSAGES) {
+    const before = [...turn.input, ...turn.next];
+    const isLong = before.length > 0 && charsOf([...before, ...added]) > MAX_WAITING_CHARS;
+    if (isLong || before.length + added.length > MAX_WAITING_MESSAGES) {
       throw agentError('agent_queue_full', {
         message: 'Too many messages wait for the turn of this session. Please try again later.',
       });
@@ -505,6 +508,11 @@ const unknownCall = (callId: string) =>
     code: 'invalid_request_error',
     message: `Unknown pending tool call: ${callId}`,
   });
+
+const charsOf = (messages: readonly TurnMessage[]): number =>
+  messages
+    .flatMap(({ content }) => content)
+    .reduce((sum, part) => sum + (part.type === 'input_text' ? part.text : part.image_url).length, 0);
 
 /** What the model gets of content. */
 const partsOfContent = (content: readonly SessionInputContent[]): readonly Part[] =>

@@ -1,3 +1,4 @@
+import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { within } from '../../../kit/async/wait.ts';
 import type { AgentEventStore, AgentSessionRow, AgentSessionStore } from '../store/port.ts';
 import { SESSION_PREFIX, type SessionWatch } from './session-watch.ts';
@@ -54,9 +55,16 @@ export interface EventReading {
   readonly closing: AbortSignal;
 }
 
+interface ReadEvent {
+  readonly number: number;
+  readonly event: StoredAgentEvent;
+}
+
 /** Reads the events of sessions from the store, and follows them. */
 export class SessionEvents {
   readonly #options: SessionEventsOptions;
+  /** By session and place: readers at the same place share them. */
+  readonly #reads = new Map<string, Promise<readonly ReadEvent[]>>();
 
   constructor(options: SessionEventsOptions) {
     this.#options = options;
@@ -72,7 +80,7 @@ export class SessionEvents {
 
   /** The events after a number, until the session is deleted or a signal is aborted. */
   async *read({ owner, sessionId, after, signal, closing }: EventReading): AsyncGenerator<StoredAgentEvent> {
-    const { events, sessions, watch } = this.#options;
+    const { sessions, watch } = this.#options;
     let at = after;
     let failures = 0;
     let changed = Promise.withResolvers<void>();
@@ -86,18 +94,18 @@ export class SessionEvents {
         changed = Promise.withResolvers();
         const isLast = closing.aborted;
         try {
-          const batches = await events.after(owner, sessionId, at, READ_CHARS);
-          for (const batch of batches) {
-            for (const [index, text] of batch.events.entries()) {
-              const number = batch.first + index;
-              if (number <= at) continue;
-              if (signal.aborted) return;
-              at = number;
-              yield { ...(JSON.parse(text) as SessionEvent), event_id: eventId(sessionId, number) };
-            }
+          const batch = await this.#after(owner, sessionId, at);
+          for (const { number, event } of batch) {
+            if (signal.aborted) return;
+            at = number;
+            yield event;
           }
           failures = 0;
-          if (batches.length > 0) continue;
+          if (batch.length > 0) {
+            // There may be many readers.
+            await yieldToLoop();
+            continue;
+          }
           if (isLast) return;
           if ((await sessions.find(owner, sessionId)) === null) return;
         } catch (error) {
@@ -111,6 +119,32 @@ export class SessionEvents {
       signal.removeEventListener('abort', wake);
       closing.removeEventListener('abort', wake);
     }
+  }
+
+  async #after(owner: string, sessionId: string, at: number): Promise<readonly ReadEvent[]> {
+    const place = JSON.stringify([owner, sessionId, at]);
+    const shared = await this.#reads.get(place);
+    // One that began earlier may have missed the newest events.
+    if (shared !== undefined && shared.length > 0) return shared;
+    const read = this.#reads.get(place) ?? this.#read(owner, sessionId, at);
+    this.#reads.set(place, read);
+    try {
+      return await read;
+    } finally {
+      if (this.#reads.get(place) === read) this.#reads.delete(place);
+    }
+  }
+
+  async #read(owner: string, sessionId: string, at: number): Promise<readonly ReadEvent[]> {
+    const batches = await this.#options.events.after(owner, sessionId, at, READ_CHARS);
+    return batches.flatMap(({ first, events }) =>
+      events.flatMap((text, index) => {
+        const number = first + index;
+        if (number <= at) return [];
+        const event = { ...(JSON.parse(text) as SessionEvent), event_id: eventId(sessionId, number) };
+        return [{ number, event }];
+      }),
+    );
   }
 }
 
