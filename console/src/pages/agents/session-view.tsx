@@ -148,7 +148,8 @@ const Session = ({ watched, link, onRetry, children }: SessionProps) => {
           />
           <div class="session-end">
             {isAtEnd ? null : (
-              <button type="button" class="button to-end" onClick={toEnd}>
+              // Not for the keyboard: reaching it scrolls to the end, where it is gone, and the focus with it.
+              <button type="button" class="button to-end" tabIndex={-1} onClick={toEnd}>
                 <Icon name="down" /> {toEndText(session, isOpen)}
               </button>
             )}
