@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { sentBody, sentItems } from '../conformance/responses-sent.ts';
+import { commandLines } from '../support/is-alive.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
@@ -26,14 +27,6 @@ const proxy = await openProxy(hello, {
   PROXY_MCP_CONFIG: files.write({ demo: { workspace: folder } }),
 });
 
-/** Of all processes. */
-const commandLines = async (): Promise<string> => {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
-  );
-  return lines.map((line) => line.replaceAll('\0', ' ')).join('\n');
-};
 const { sessions } = proxy.openai.beta.agents;
 
 type Event = OpenAI.Beta.AgentSessionEvent;
@@ -322,7 +315,7 @@ describe('a session of codex', () => {
         { id: 'call_l2', status: 'failed', output: expect.stringContaining('tick 7\n'), exit_code: -1 },
       ]);
       expect(events.at(-2)).toMatchObject({ type: 'agent.session.turn.completed' });
-      expect(await commandLines()).not.toContain('sleep 612');
+      expect(commandLines()).not.toContain('sleep 612');
     });
 
     it('ends it when the turn is cancelled', async () => {
@@ -345,7 +338,7 @@ describe('a session of codex', () => {
         { id: 'call_l3', status: 'failed', output: expect.stringContaining('tick 7\n'), exit_code: -1 },
       ]);
       expect(events.at(-2)).toMatchObject({ type: 'agent.session.turn.cancelled' });
-      expect(await commandLines()).not.toContain('sleep 613');
+      expect(commandLines()).not.toContain('sleep 613');
     });
   });
 
@@ -368,7 +361,7 @@ describe('a session of codex', () => {
       'event: agent.session.idle',
     ]);
     expect(await events).toContain('The server stopped while this turn was running.');
-    expect(await commandLines()).not.toContain('sleep 611');
+    expect(commandLines()).not.toContain('sleep 611');
   });
 
   it('has no tools of codex without a workspace', async () => {
