@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import OpenAI from 'openai';
+import { APIError } from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
@@ -67,8 +67,7 @@ interface Asked {
   readonly effort?: 'low' | 'high';
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof OpenAI.APIError ? String(error.code) : String(error);
+const codeOf = (error: unknown): string => (error instanceof APIError ? String(error.code) : String(error));
 
 const bySession = async ({ openai }: Key, { model = 'gpt-5.5', effort }: Asked): Promise<Ran> => {
   const { sessions } = openai.beta.agents;

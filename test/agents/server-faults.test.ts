@@ -40,7 +40,7 @@ const runs: Script = ({ body }, connection) => {
   const items = body['input'] as readonly Readonly<Record<string, unknown>>[];
   const last = items.at(-1);
   if (last?.['type'] === 'function_call_output') return answer(connection, [{ text: 'Heard.' }]);
-  const cmd = (last?.['content'] as readonly { readonly text: string }[])[0]?.text ?? '';
+  const cmd = (last?.['content'] as readonly { readonly text: string }[] | undefined)?.[0]?.text ?? '';
   return answer(connection, [
     { call: { name: 'exec_command', arguments: { cmd }, callId: `call_${items.length}` } },
   ]);
