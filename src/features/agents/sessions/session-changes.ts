@@ -49,7 +49,10 @@ export class SessionChanges {
     this.#hooks = hooks;
   }
 
-  /** `draw` may be called several times, and throws if the change cannot be made. Undefined: there is nothing to change. */
+  /**
+   * `draw` may be called several times, and throws if the change cannot be made. It returns undefined if there is nothing to
+   * change. Null: nothing was changed, or a request with the same key was faster.
+   */
   async change<Result>(
     owner: string,
     id: string,
@@ -59,7 +62,14 @@ export class SessionChanges {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const before = await this.find(owner, id);
       const draft = new SessionDraft(before, this.#rules);
-      const result = draw(draft, before);
+      let result: Result | undefined;
+      try {
+        result = draw(draft, before);
+      } catch (error) {
+        // The same request may have made the change just now.
+        if (await this.#isUsed(owner, id, inputKey)) return null;
+        throw error;
+      }
       if (result === undefined) return null;
       const change = draft.change({
         ...(inputKey === undefined ? {} : { inputKey }),
@@ -67,15 +77,18 @@ export class SessionChanges {
       });
       const row = await this.#store.change(owner, id, before.rev, change);
       if (row === 'gone') throw unknownSession(id);
-      if (row === 'full') throw queueFull();
-      if (row !== 'conflict') {
+      if (row === 'full' && !(await this.#isUsed(owner, id, inputKey))) throw queueFull();
+      if (typeof row !== 'string') {
         this.#made(draft, row);
         return { result, draft, before, row };
       }
-      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null)
-        return null;
+      if (await this.#isUsed(owner, id, inputKey)) return null;
     }
     throw unavailable('the session changes too often');
+  }
+
+  async #isUsed(owner: string, id: string, inputKey: InputKey | undefined): Promise<boolean> {
+    return inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null;
   }
 
   #made(draft: SessionDraft, { id, phase }: AgentSessionRow): void {
