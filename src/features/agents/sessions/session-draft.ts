@@ -343,10 +343,14 @@ export class SessionDraft {
     }
   }
 
-  /** The turn could not run now: it waits for a place again. */
+  /** The turn could not run now: it waits for a place again, unless its client has cancelled it meanwhile. */
   requeue(): void {
     const { turn } = this.state;
     if (turn === null) return;
+    if (turn.isCancelled) {
+      this.end({ status: 'cancelled', error: null });
+      return;
+    }
     this.phase = 'ready';
     this.#queuedAt = turn.createdAt;
   }
