@@ -89,8 +89,8 @@ export interface FollowOptions {
    * from now on follow.
    */
   readonly after: string | typeof BEGINNING | null;
-  /** Ends after the state event that follows the end of the turn with this id. */
-  readonly untilTurn?: string;
+  /** Ends after the state event that follows the end of the turn with this id; null: of the first one that ends. */
+  readonly untilTurn?: string | null;
 }
 
 export interface ListPage<Entry> {

@@ -371,12 +371,12 @@ async function* withFirst(
 /** Up to the state of the session after the end of the turn. */
 async function* untilEnd(
   events: AsyncIterable<StoredAgentEvent>,
-  turnId: string,
+  turnId: string | null,
 ): AsyncGenerator<StoredAgentEvent> {
   let hasEnded = false;
   for await (const event of events) {
     yield event;
     if (hasEnded && 'session' in event) return;
-    hasEnded ||= 'turn' in event && 'usage' in event && event.turn_id === turnId;
+    hasEnded ||= 'turn' in event && 'usage' in event && (turnId ?? event.turn_id) === event.turn_id;
   }
 }
