@@ -82,4 +82,28 @@ describe('the changes of a patch', () => {
     ]);
     expect(changesOf({ patch: 'no patch' })).toEqual([]);
   });
+
+  it.each(['***  Delete File: b', ' *** Delete File: b', '***Delete File: b', '*** delete file: b'])(
+    'are none if a line may be a change that is not understood: %s',
+    (line) => {
+      const update = ['*** Update File: a', '@@', '-x', '+y'];
+      const patches = [
+        [line, ...update],
+        [...update, line],
+      ];
+      for (const lines of patches) {
+        const patch = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
+        expect(changesOf({ patch })).toEqual([]);
+      }
+    },
+  );
+
+  it('show lines that look like the header of a file', () => {
+    const patch = '*** Begin Patch\n*** Update File: a\n--- one\n+++ two\n*** End Patch';
+    expect(changesOf({ patch }).flatMap(shown)).toEqual([
+      '- - hunk @@',
+      '- - remove -- one',
+      '- - add ++ two',
+    ]);
+  });
 });

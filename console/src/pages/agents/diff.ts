@@ -66,13 +66,18 @@ const next = (line: number | null): number | null => (line === null ? null : lin
 
 const KINDS = { Add: 'add', Delete: 'delete', Update: 'update' } as const;
 
-/** The changes in a patch as the model writes it: `*** Begin Patch`, and so on. */
+const MARKS: ReadonlySet<string> = new Set(['*** Begin Patch', '*** End Patch', '*** End of File']);
+
+/**
+ * The changes in a patch as the model writes it: `*** Begin Patch`, and so on. None if a part of it cannot be read for sure:
+ * codex accepts other ways to write it, and a person has to see all of it.
+ */
 const changesInPatch = (patch: string): readonly FileChange[] => {
   const changes: FileChange[] = [];
   let lines: string[] = [];
   let current = null as FileChange | null;
   const close = (): void => {
-    if (current !== null) changes.push({ ...current, diff: lines.join('\n') });
+    if (current !== null) changes.push({ ...current, diff: hunksOf(current, lines) });
     lines = [];
     current = null;
   };
@@ -83,11 +88,20 @@ const changesInPatch = (patch: string): readonly FileChange[] => {
       close();
       current = { path, kind: KINDS[word as keyof typeof KINDS], movePath: null, diff: '' };
     } else if (movePath !== undefined && current !== null) current = { ...current, movePath };
-    else if (!line.startsWith('*** ')) lines.push(line);
+    else if (MARKS.has(line.trim())) continue;
+    else if (line.trim().startsWith('***') || (current === null && line.trim() !== '')) return [];
+    else lines.push(line);
   }
   close();
   return changes;
 };
+
+/** The first lines of a file may have no `@@`: they are no header of a file either, whatever they look like. */
+const hunksOf = ({ kind }: FileChange, lines: readonly string[]): string =>
+  (kind === 'update' && lines.length > 0 && lines[0]?.startsWith('@@') !== true
+    ? ['@@', ...lines]
+    : lines
+  ).join('\n');
 
 /** The changes of a patch item, or of a patch that waits for an approval. */
 export const changesOf = (input: Readonly<Record<string, unknown>>): readonly FileChange[] => {
