@@ -194,6 +194,7 @@ export class SessionDraft {
       usage: null,
       nextIndex: 0,
       ranMs: 0,
+      step: null,
       input,
       calls: [],
       isCancelled: false,
@@ -270,7 +271,7 @@ export class SessionDraft {
       this.#emit({ type: 'agent.session.turn.in_progress', ...this.#place(turn), turn: shown });
     }
     for (const message of turn.input) this.#addMessage(turn, message);
-    this.#setTurn({ ...(this.state.turn ?? turn), input: [] });
+    this.#setTurn({ ...(this.state.turn ?? turn), input: [], step: this.#rules.ids.mint('step') });
   }
 
   /** Places of items that are taken. */
