@@ -66,6 +66,9 @@ const next = (line: number | null): number | null => (line === null ? null : lin
 
 const KINDS = { Add: 'add', Delete: 'delete', Update: 'update' } as const;
 
+/** Longer lines of a diff are shown cut. */
+export const MAX_LINE_CHARS = 2000;
+
 const MARKS: ReadonlySet<string> = new Set(['*** Begin Patch', '*** End Patch', '*** End of File']);
 
 /**
@@ -89,7 +92,12 @@ const changesInPatch = (patch: string): readonly FileChange[] => {
       current = { path, kind: KINDS[word as keyof typeof KINDS], movePath: null, diff: '' };
     } else if (movePath !== undefined && current !== null) current = { ...current, movePath };
     else if (MARKS.has(line.trim())) continue;
-    else if (line.trim().startsWith('***') || (current === null && line.trim() !== '')) return [];
+    else if (
+      line.length > MAX_LINE_CHARS ||
+      line.trim().startsWith('***') ||
+      (current === null && line.trim() !== '')
+    )
+      return [];
     else lines.push(line);
   }
   close();

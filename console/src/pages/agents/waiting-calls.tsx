@@ -114,14 +114,14 @@ const Proposal = ({ action }: { readonly action: RequiredAction }) => {
   const { tool, cwd, input } = useMemo(() => inputOf(action), [action]);
   const changes = useMemo(() => (tool === 'apply_patch' ? changesOf(input) : []), [tool, input]);
   const facts = proposalFacts(input, cwd);
-  const { cmd } = input;
+  const text = tool === 'apply_patch' ? input['patch'] : input['cmd'];
   return (
     <div class="proposal">
       {changes.length > 0 ? (
         <PatchFiles changes={changes} />
       ) : (
         <pre class="terminal proposal-command" tabIndex={0} role="region" aria-label="What it would run">
-          {typeof cmd === 'string' ? visible(cmd) : visible(JSON.stringify(input, null, 2))}
+          {visible(typeof text === 'string' ? text : JSON.stringify(input, null, 2))}
         </pre>
       )}
       {facts.length > 0 ? (
