@@ -71,6 +71,8 @@ export interface InputOptions {
   readonly idempotencyKey?: string;
   /** Rejects with `session_busy` unless a message begins a new turn. */
   readonly onlyIdle?: boolean;
+  /** Nothing happens unless this turn is the one that has not ended. */
+  readonly onlyTurn?: string;
 }
 
 export interface PostedInput {

@@ -340,12 +340,13 @@ const repeated = (row: AgentSessionRow, before: string, { body }: InputKey): Pos
   return { turnId: null, lastEventId: eventId(row.id, row.nextEvent - 1) };
 };
 
-/** Whether something is written. */
+/** The turn that the messages are for. Throws if the input cannot be applied. */
 const applied = (
   draft: SessionDraft,
   events: readonly InputEvent[],
-  { onlyIdle = false }: InputOptions,
+  { onlyIdle = false, onlyTurn }: InputOptions,
 ): { readonly turnId: string | null } => {
+  if (onlyTurn !== undefined && draft.turn?.id !== onlyTurn) return { turnId: null };
   if (onlyIdle && draft.turn !== null) throw agentError('session_busy');
   if (draft.phase === 'failed' && events.some(({ type }) => type === 'message')) {
     throw agentError('unknown_workspace', { message: draft.state.error ?? 'This session cannot go on.' });
