@@ -45,7 +45,7 @@ const changesWith = (answer: SessionRefusal, isKeyUsed: boolean): SessionChanges
       ttlMs: 1_000,
       actionTimeoutMs: 1_000,
     },
-    { onPhase() {}, onEnded() {}, onDecision() {} },
+    { onChanged() {}, onEnded() {}, onDecision() {} },
   );
 };
 

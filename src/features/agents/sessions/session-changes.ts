@@ -2,7 +2,7 @@ import type { GatewayError } from '../../../canonical/failure/failure.ts';
 import { unavailable } from '../../../store/store-errors.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { agentError } from '../failures.ts';
-import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom, SessionPhase } from '../store/port.ts';
+import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom } from '../store/port.ts';
 import { SessionDraft, type DraftRules, type MadeDecision } from './session-draft.ts';
 import type { HowTurnEnded } from './session-state.ts';
 
@@ -13,7 +13,7 @@ export interface ChangeOptions {
 
 /** Called after changes were made, for metrics. */
 export interface ChangeHooks {
-  readonly onPhase: (id: string, phase: SessionPhase) => void;
+  readonly onChanged: (row: AgentSessionRow) => void;
   readonly onEnded: (status: HowTurnEnded['status']) => void;
   readonly onDecision: (decision: MadeDecision) => void;
 }
@@ -91,9 +91,9 @@ export class SessionChanges {
     return inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null;
   }
 
-  #made(draft: SessionDraft, { id, phase }: AgentSessionRow): void {
-    const { onPhase, onEnded, onDecision } = this.#hooks;
-    onPhase(id, phase);
+  #made(draft: SessionDraft, row: AgentSessionRow): void {
+    const { onChanged, onEnded, onDecision } = this.#hooks;
+    onChanged(row);
     for (const status of draft.ended) onEnded(status);
     for (const decision of draft.decisions) onDecision(decision);
   }

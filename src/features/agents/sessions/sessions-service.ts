@@ -59,7 +59,7 @@ export interface SessionsServiceOptions {
   readonly isDraining: () => boolean;
   /** Aborted when events are not followed any more. */
   readonly closing: AbortSignal;
-  readonly onCreated: () => void;
+  readonly onCreated: (row: AgentSessionRow) => void;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -115,7 +115,7 @@ export class SessionsService implements AgentSessions {
     const made = await store.agentSessions.create(row, change, limits.maxSessions);
     if (made === 'limit') throw agentError('session_limit');
     if (made === 'full') throw queueFull();
-    this.#options.onCreated();
+    this.#options.onCreated(made);
     // What `created` said is the first event.
     return {
       session: showRow(made),
