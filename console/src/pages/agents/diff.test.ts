@@ -89,7 +89,7 @@ describe('the changes of a patch', () => {
     ' *** Delete File: b',
     '***Delete File: b',
     '*** delete file: b',
-  ])('are none if a line would be cut, or may be a change that is not understood: %#', (line) => {
+  ])('are not shown if a line would be cut, or may be a change that is not understood: %#', (line) => {
     const update = ['*** Update File: a', '@@', '-x', '+y'];
     const patches = [
       [line, ...update],

@@ -104,7 +104,7 @@ const changesInPatch = (patch: string): readonly FileChange[] => {
   return changes;
 };
 
-/** The first lines of a file may have no `@@`: they are no header of a file either, whatever they look like. */
+/** Adds the `@@` that the first lines may lack: without it, some of them could be taken for the header of a file. */
 const hunksOf = ({ kind }: FileChange, lines: readonly string[]): string =>
   (kind === 'update' && lines.length > 0 && lines[0]?.startsWith('@@') !== true
     ? ['@@', ...lines]
