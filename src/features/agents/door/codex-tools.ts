@@ -243,10 +243,12 @@ const follow = async (turn: FollowedTurn): Promise<DoorAnswer> => {
 
 const isEnd = (type: string): boolean => /^agent\.session\.turn\.(?:completed|failed|cancelled)$/.test(type);
 
-const cancel = async ({ sessions, scope, threadId }: FollowedTurn): Promise<void> => {
+/** Another turn may have begun meanwhile, which is not meant. */
+const cancel = async ({ sessions, scope, threadId, turnId }: FollowedTurn): Promise<void> => {
+  if (turnId === null) return;
   const body = { events: [{ type: 'agent.session.input.cancel' }] };
   try {
-    await sessions.input(callerOf(scope), threadId, body);
+    await sessions.input(callerOf(scope), threadId, body, { onlyTurn: turnId });
   } catch (error) {
     // It was deleted meanwhile, or the server is stopping, which ends the turn.
     if (!(error instanceof GatewayError)) throw error;

@@ -59,7 +59,7 @@ export interface SessionsServiceOptions {
   readonly isDraining: () => boolean;
   /** Aborted when events are not followed any more. */
   readonly closing: AbortSignal;
-  readonly onCreated: () => void;
+  readonly onCreated: (row: AgentSessionRow) => void;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -115,7 +115,7 @@ export class SessionsService implements AgentSessions {
     const made = await store.agentSessions.create(row, change, limits.maxSessions);
     if (made === 'limit') throw agentError('session_limit');
     if (made === 'full') throw queueFull();
-    this.#options.onCreated();
+    this.#options.onCreated(made);
     // What `created` said is the first event.
     return {
       session: showRow(made),
@@ -340,12 +340,13 @@ const repeated = (row: AgentSessionRow, before: string, { body }: InputKey): Pos
   return { turnId: null, lastEventId: eventId(row.id, row.nextEvent - 1) };
 };
 
-/** Whether something is written. */
+/** The turn that the messages are for. Throws if the input cannot be applied. */
 const applied = (
   draft: SessionDraft,
   events: readonly InputEvent[],
-  { onlyIdle = false }: InputOptions,
+  { onlyIdle = false, onlyTurn }: InputOptions,
 ): { readonly turnId: string | null } => {
+  if (onlyTurn !== undefined && draft.turn?.id !== onlyTurn) return { turnId: null };
   if (onlyIdle && draft.turn !== null) throw agentError('session_busy');
   if (draft.phase === 'failed' && events.some(({ type }) => type === 'message')) {
     throw agentError('unknown_workspace', { message: draft.state.error ?? 'This session cannot go on.' });
@@ -371,12 +372,12 @@ async function* withFirst(
 /** Up to the state of the session after the end of the turn. */
 async function* untilEnd(
   events: AsyncIterable<StoredAgentEvent>,
-  turnId: string,
+  turnId: string | null,
 ): AsyncGenerator<StoredAgentEvent> {
   let hasEnded = false;
   for await (const event of events) {
     yield event;
     if (hasEnded && 'session' in event) return;
-    hasEnded ||= 'turn' in event && 'usage' in event && event.turn_id === turnId;
+    hasEnded ||= 'turn' in event && 'usage' in event && (turnId ?? event.turn_id) === event.turn_id;
   }
 }
