@@ -281,7 +281,7 @@ class RunPlaces implements AgentWorkers {
     return Promise.all(folders.map((folder) => this.#placeholders.enter(folder, hidden)));
   }
 
-  /** Keeps the app-servers until the result is called. */
+  /** Keeps the app-servers until the result, which is idempotent, is called. */
   #hold(signal: AbortSignal): () => void {
     signal.throwIfAborted();
     if (this.#draining !== null) throw gatewayError('shutting_down');
@@ -290,7 +290,7 @@ class RunPlaces implements AgentWorkers {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#open.add(promise);
     return () => {
-      this.#open.delete(promise);
+      if (!this.#open.delete(promise)) return;
       resolve();
       if (this.#open.size > 0 || this.#draining !== null) return;
       this.#idle = setTimeout(() => this.#rest(), this.#options.idleMs ?? IDLE_MS).unref();
