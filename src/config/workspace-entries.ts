@@ -213,7 +213,7 @@ const isShown = (place: string, folder: string, field: 'read' | 'write'): boolea
   return real === place || ((field === 'write' || real !== folder) && contains(real, place));
 };
 
-/** Null: the folder is no link, or one to a folder without other workspaces, which are hidden by their real paths. */
+/** Null: the path has no links, or leads to a folder without other workspaces, which are hidden by their real paths. */
 const linkProblem = (
   { path: root }: Workspace,
   folder: string,
