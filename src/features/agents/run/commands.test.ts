@@ -47,17 +47,22 @@ describe('a command', () => {
     expect(starts).toBe(0);
   });
 
-  it.skipIf(process.platform !== 'linux')('is ended even if it starts long after its signal', async () => {
-    const ends: unknown[] = [];
-    const late = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
-      await sleep(2_200);
-      const child = spawn('sleep', ['20'], { env: { ...process.env, ...env }, stdio: 'ignore' });
-      ends.push((await once(child, 'exit'))[1]);
-      return { exitCode: 137, stdout: '', stderr: '' };
-    };
-    await expect(run(late, AbortSignal.timeout(10))).rejects.toThrow('timeout');
-    expect(ends).toEqual(['SIGKILL']);
-  });
+  const needs = { meta: { needs: 'processes in /proc: Linux' } };
+  it.skipIf(process.platform !== 'linux')(
+    'is ended even if it starts long after its signal',
+    needs,
+    async () => {
+      const ends: unknown[] = [];
+      const late = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
+        await sleep(2_200);
+        const child = spawn('sleep', ['20'], { env: { ...process.env, ...env }, stdio: 'ignore' });
+        ends.push((await once(child, 'exit'))[1]);
+        return { exitCode: 137, stdout: '', stderr: '' };
+      };
+      await expect(run(late, AbortSignal.timeout(10))).rejects.toThrow('timeout');
+      expect(ends).toEqual(['SIGKILL']);
+    },
+  );
 
   it('is lost with its app-server', async () => {
     await expect(run(() => Promise.reject(new ConnectionClosed()), never)).rejects.toMatchObject({
