@@ -252,14 +252,15 @@ export class SessionsService implements AgentSessions {
     sessionId: string,
     { after, untilTurn }: FollowOptions,
   ): Promise<AsyncIterable<StoredAgentEvent>> {
-    const { changes, events, closing } = this.#options;
+    const { changes, events, closing, gate } = this.#options;
     const row = await changes.find(keyId, sessionId);
     const number =
       after === BEGINNING ? 0 : after === null ? row.nextEvent - 1 : eventNumber(sessionId, after);
     if (number === null || !(await events.hasAllAfter(row, number))) throw notKept();
     const read = events.read({ owner: keyId, sessionId, after: number, signal, closing });
     const all = after === null ? withFirst(stateEvent(row), read) : read;
-    return untilTurn === undefined ? all : untilEnd(all, untilTurn);
+    const allowed = whileAllowed(all, () => gate.check(keyId));
+    return untilTurn === undefined ? allowed : untilEnd(allowed, untilTurn);
   }
 
   /** Rejects if the model is unknown, or the key may not use it. */
@@ -367,6 +368,21 @@ async function* withFirst(
 ): AsyncGenerator<StoredAgentEvent> {
   yield first;
   yield* rest;
+}
+
+/** Ends when the key may not be used any more. */
+async function* whileAllowed(
+  events: AsyncIterable<StoredAgentEvent>,
+  check: () => void,
+): AsyncGenerator<StoredAgentEvent> {
+  for await (const event of events) {
+    try {
+      check();
+    } catch {
+      return;
+    }
+    yield event;
+  }
 }
 
 /** Up to the state of the session after the end of the turn. */
