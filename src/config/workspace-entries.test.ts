@@ -258,6 +258,27 @@ describe('an entry with a workspace', () => {
     expect(problemsOf({ a: { ...web, access: 'read', write: [at('web', 'src')] } })).toEqual([]);
   });
 
+  it('has no further folder that would show what is hidden by another path', () => {
+    const config = `contains the folder of the configuration (${at('etc')})`;
+    mkdirSync(at('both', 'b'), { recursive: true });
+    symlinkSync(at('both'), at('to-both'));
+    symlinkSync(at('etc'), at('to-etc'));
+    const web = { workspace: at('web') };
+    const of = (more: object, others: object = {}) => problemsOf({ a: { ...web, ...more }, ...others });
+    expect(of({ read: [at('etc')] })).toEqual([line(`\`mcpServers.a.read[0]\` ${config}`)]);
+    expect(of({ read: [at('to-etc')] })).toEqual([line(`\`mcpServers.a.read[0]\` ${config}`)]);
+    expect(of({ write: [at('etc')] })).toEqual([line(`\`mcpServers.a.write[0]\` ${config}`)]);
+    const b = { b: { workspace: at('both', 'b') } };
+    expect(of({ read: [at('to-both')] }, b)).toEqual([
+      line(
+        `\`mcpServers.a.read[0]\` is a link to ${at('both')}, which contains the workspace \`b\` (${at('both', 'b')})`,
+      ),
+    ]);
+    // Hidden by their real paths, or named.
+    expect(of({ read: [at('both')] }, b)).toEqual([]);
+    expect(of({ read: [at('both', 'b')] }, b)).toEqual([]);
+  });
+
   it('has a name that no server has, and counts among the 64', () => {
     expect(problemsOf({ 'a-b': { workspace: at('web') }, a_b: { command: 'x' } })).toEqual([
       line('`mcpServers.a_b`: the name is too similar to `a-b`: for a model `-` becomes `_`'),

@@ -192,16 +192,40 @@ export const checkPlaces = (
     if (problem !== null) reader.problem('workspace', problem);
     for (const field of ['read', 'write'] as const) {
       one[field].forEach((folder, index) => {
-        const wrong = placeProblem(
-          realOf(folder),
-          found.filter(({ isShared }) => isShared !== true),
-        );
+        const isFound = ({ isShared, path: place }: ProtectedFolder): boolean =>
+          isShared !== true || isShown(place, folder, field);
+        const wrong =
+          placeProblem(realOf(folder), found.filter(isFound)) ?? linkProblem(one, folder, workspaces);
         const inner = field === 'write' ? replaceable(one, index, workspaces) : null;
         if (wrong !== null || inner !== null) reader.problem(`${field}[${index}]`, wrong ?? inner ?? '');
       });
     }
     earlier.push(one);
   }
+};
+
+/**
+ * Whether commands could read a folder in which further folders may lie. It is hidden by its real path: not if they are given
+ * that folder itself, or a link to one around it, or can move what lies around it.
+ */
+const isShown = (place: string, folder: string, field: 'read' | 'write'): boolean => {
+  const real = realOf(folder);
+  return real === place || ((field === 'write' || real !== folder) && contains(real, place));
+};
+
+/** Null: the path has no links, or leads to a folder without other workspaces, which are hidden by their real paths. */
+const linkProblem = (
+  { path: root }: Workspace,
+  folder: string,
+  workspaces: readonly Workspace[],
+): string | null => {
+  const real = realOf(folder);
+  const inner = workspaces.find(
+    ({ path: other }) => other !== root && other !== real && contains(real, other),
+  );
+  return real === folder || inner === undefined
+    ? null
+    : `is a link to ${real}, which contains the workspace \`${inner.label}\` (${inner.path})`;
 };
 
 /**

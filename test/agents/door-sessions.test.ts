@@ -154,6 +154,20 @@ it('a session that is busy, of another key, or unknown is an error of the tool',
   expect(await callCodex(other, { cwd: 'docs' })).toMatchObject({ isError: true });
 });
 
+it('the session of MCP that was idle for longest gives way to a new one', async () => {
+  const server = await start({ limits: { maxSessions: 2 } });
+  const client = await connect(server);
+  const own = await server.openai.beta.agents.sessions.create({
+    environment: { type: 'self_hosted', workspace_directory: 'demo' },
+    agent: { model: 'gpt-5.5' },
+  });
+  const oldest = threadIn(await callCodex(client));
+  const newest = threadIn(await callCodex(client));
+  const left = (await server.openai.beta.agents.sessions.list()).data.map(({ id }) => id);
+  expect(left.toSorted()).toEqual([own.id, newest].toSorted());
+  expect(left).not.toContain(oldest);
+});
+
 it('a turn that fails is an error of the tool', async () => {
   const server = await start({
     limits: { turnTimeoutMs: 1_000 },

@@ -419,6 +419,25 @@ describe.skipIf(!hasSandbox)('workers of agents', NEEDS_SANDBOX, () => {
     expect(outputOf((await runCommands(scene, { again: 'echo hi' }))['again'])).toBe('hi');
   });
 
+  it('do not end during a run because one before it could not start', async () => {
+    scene = await openAgentScene({
+      workspace: async (root) => {
+        await mkdir(path.join(root, 'srv/shop/a'));
+        return { hide: ['a/b'] };
+      },
+      options: { idleMs: 400 },
+    });
+    await (await openPlace(scene)).close(null);
+    await rm(inside('a'), { recursive: true });
+    await writeFile(inside('a'), '');
+    await expect(openPlace(scene)).rejects.toMatchObject({ failure: { kind: 'mcp_server_unavailable' } });
+    await rm(inside('a'));
+    const place = await openPlace(scene);
+    await sleep(800);
+    expect(place.lost.aborted).toBe(false);
+    await place.close(null);
+  });
+
   it('end what a killed server has left, before the next run', async () => {
     scene = await openAgentScene();
     const folder = path.join(scene.stateDir, 'run', 'agent-0123456789abcdef');

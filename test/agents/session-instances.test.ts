@@ -60,6 +60,23 @@ describe('a stream of events', () => {
     expect(server.agents.requests.at(-1)?.workspace).toBe(null);
   });
 
+  it('of a session that is created without input ends after its first turn, too', async () => {
+    const server = await start({ script: () => [{ say: 'Hello.' }] });
+    const answer = await server.post('/v1/agents/sessions', {
+      environment: { type: 'self_hosted', workspace_directory: 'demo' },
+      agent: { model: 'gpt-5.5' },
+      stream: true,
+    });
+    const [{ id } = { id: '' }] = (await server.openai.beta.agents.sessions.list()).data;
+    await postInput(server, id, [userMessage('Hi')]);
+    const types = (await answer.text()).match(/^event: .*$/gm) ?? [];
+    expect([types.at(0), types.at(-2), types.at(-1)]).toEqual([
+      'event: agent.session.created',
+      'event: agent.session.turn.completed',
+      'event: agent.session.idle',
+    ]);
+  });
+
   it('goes on after the last event that its reader knows', async () => {
     const server = await start({
       script: () => [{ command: 'ls', callId: 'c', output: 'a\n' }, { say: 'Hello.' }],

@@ -440,6 +440,30 @@ describe('a session of another key', () => {
   });
 });
 
+describe('a key that is deleted', () => {
+  it('reads no further events', async () => {
+    const go = Promise.withResolvers<void>();
+    const own = await startAgentServer({ script: () => [{ wait: go.promise }, { say: 'later' }] });
+    try {
+      const made = await own.post('/v1/codex/keys', { name: 'd', scopes: ['infer'], workspaces: ['demo'] });
+      const { key, id: keyId } = (await made.json()) as { readonly key: string; readonly id: string };
+      const session = { environment: DEMO, agent: AGENT, input: 'Go' };
+      const { id } = (await (await own.post('/v1/agents/sessions', session, {}, key)).json()) as {
+        readonly id: string;
+      };
+      await expect.poll(() => own.agents.requests.length).toBe(1);
+      const events = await own.send(`/v1/agents/sessions/${id}/events`, {}, key);
+      expect((await own.send(`/v1/codex/keys/${keyId}`, { method: 'DELETE' })).status).toBe(200);
+      go.resolve();
+      const read = await events.text();
+      expect(read).toContain('agent.session.in_progress');
+      expect(read).not.toContain('later');
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('a key that loses its workspace', () => {
   it('cannot go on with its sessions', async () => {
     const made = await server.post('/v1/codex/keys', { name: 'c', scopes: ['infer'], workspaces: ['demo'] });

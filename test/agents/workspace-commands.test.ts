@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { WorkspaceCommand } from '../../src/features/agents/run/commands.ts';
-import { hasSandbox, openAgentScene, type AgentScene } from '../support/agent-workers.ts';
+import { hasSandbox, openAgentScene, runCommands, type AgentScene } from '../support/agent-workers.ts';
 
 const never = new AbortController().signal;
 const NEEDS_SANDBOX = { meta: { needs: 'user namespaces, for the sandbox of codex' } };
@@ -61,6 +61,23 @@ describe.skipIf(!hasSandbox)('a command in a workspace', NEEDS_SANDBOX, () => {
     ]);
   });
 
+  it('has a home of its own, of which nothing is left', async () => {
+    const homes = path.join(scene.stateDir, 'run');
+    await scene.workers.exec(sh('mkdir -p ~/a; touch ~/a/b "$TMPDIR/c"; chmod 500 ~/a'), never);
+    const { stdout } = await scene.workers.exec(sh('ls -A ~ "$TMPDIR" ~/.. | grep -v codex-bwrap'), never);
+    expect(stdout.match(/^(?:[abc]|command-.*)$/gm)).toEqual([expect.stringMatching(/^command-\w{16}$/)]);
+    const left = await readdir(homes, { recursive: true });
+    expect(left.filter((name) => name.includes('command-'))).toEqual([]);
+  });
+
+  it('does not make what is protected, also when other commands and runs have ended', async () => {
+    const long = scene.workers.exec(sh('sleep 3; mkdir -p .git/hooks .codex/x; echo $?'), never);
+    await scene.workers.exec(sh('sleep 0.3'), never);
+    await runCommands(scene, { short: 'true' });
+    expect((await long).stdout).toBe('1\n');
+    expect((await readdir(scene.workspace.path)).toSorted()).toEqual(['deep', 'secrets', 'up']);
+  });
+
   it('reaches no host that is not named, and not this machine', async () => {
     const script = `for host in 127.0.0.1:${scene.model.port} other.example.com; do curl -sS -m 5 http://$host/; echo " $?"; curl -sS -m 5 --noproxy '*' http://$host/; echo $?; done`;
     const { stdout } = await scene.workers.exec(sh(script), never);
@@ -99,6 +116,26 @@ describe.skipIf(!hasSandbox)('a command in a workspace', NEEDS_SANDBOX, () => {
     });
     const linked = await scene.workers.exec(sh('ls', { folder: 'up' }), never);
     expect(linked.stdout).not.toContain('hello-outside');
+  });
+});
+
+describe.skipIf(!hasSandbox)('a further folder of a workspace for reading', NEEDS_SANDBOX, () => {
+  it('is changed, but what is protected in it is not made', async () => {
+    const cache = (root: string): string => path.join(root, 'cache');
+    await using other = Object.assign(
+      await openAgentScene({
+        async workspace(root) {
+          await mkdir(cache(root));
+          return { access: 'read', write: [cache(root)] };
+        },
+      }),
+      { [Symbol.asyncDispose]: () => other.close() },
+    );
+    const exec = (script: string) =>
+      other.workers.exec(sh(script, { workspace: other.workspace, access: 'read' }), never);
+    const long = exec(`cd ${cache(other.root)}; sleep 1.5; touch made; mkdir -p .git/hooks; echo $?`);
+    await exec('sleep 0.3');
+    expect([(await long).stdout, await readdir(cache(other.root))]).toEqual(['1\n', ['made']]);
   });
 });
 

@@ -60,6 +60,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/features/keys/key-secret.ts: randomBytes': 'secrets of keys',
   'src/cli/connect/server.ts: randomBytes':
     'a nonce: a predictable one could be answered by a recorded proof',
+  'src/features/agents/run/workers.ts: randomBytes': 'names of folders, by which processes are found',
   'src/features/agents/open.ts: performance': 'what is left of the time of a shutdown',
   'src/features/agents/sessions/step-writer.ts: performance':
     'measures writes, to write less often on a slow disk',

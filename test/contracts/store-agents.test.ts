@@ -270,6 +270,20 @@ const sessions = (open: () => StoreHarness): void => {
     ).toMatchObject({ phase: 'queued' });
   });
 
+  it('of one key do not take the places of others if they have no workspace', async () => {
+    const harness = open();
+    const { agentSessions } = storeOf(harness);
+    const [owner, other] = [harness.newId('owner'), harness.newId('owner')];
+    const room = { maxQueued: 1, runs: 0 };
+    const turn = () => changeOf(harness, { ...queued(harness), room });
+    const first = await add(harness, { owner });
+    const second = await add(harness, { owner });
+    const third = await add(harness, { owner: other });
+    expect(await agentSessions.change(owner, first.id, first.rev, turn())).toMatchObject({ phase: 'queued' });
+    expect(await agentSessions.change(owner, second.id, second.rev, turn())).toBe('full');
+    expect(await agentSessions.change(other, third.id, third.rev, turn())).toMatchObject({ phase: 'queued' });
+  });
+
   it('are added to by the instance that runs them', async () => {
     const harness = open();
     const { agentSessions, agentEvents } = storeOf(harness);

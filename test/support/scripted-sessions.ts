@@ -181,12 +181,13 @@ export const scriptedSessions = (script: TurnScript) => {
       const turnId = begin(session, textIn(given, 'input'));
       return { session: session.object, ignored: [], turnId, lastEventId };
     },
-    async input(caller, id, body, { onlyIdle = false } = {}) {
+    async input(caller, id, body, { onlyIdle = false, onlyTurn } = {}) {
       const session = find(caller, id);
       const lastEventId = lastOf(session);
       let turnId: string | null = null;
       for (const event of isJsonObject(body) ? objectsIn(body, 'events') : []) {
         const type = textIn(event, 'type');
+        if (onlyTurn !== undefined && session.turn?.id !== onlyTurn) continue;
         if (type === 'agent.session.input.cancel') session.turn?.stop.abort(new Error('cancelled'));
         if (type === 'agent.session.input.tool_result') {
           const answer = session.results.get(textIn(event, 'call_id'));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -22,17 +22,23 @@ afterEach(async () => {
 const MODULE = JSON.stringify(new URL('run-directories.ts', import.meta.url).href);
 const OWN = [process.execPath, '--no-warnings', '--input-type=module', '-e'];
 const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', ...OWN];
+/** Root may remove everything. */
+const ANYONE = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const NEEDS_UNSHARE = { meta: { needs: 'a second container: root and `unshare`' } };
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
 /** Runs another process that shares the directory. Resolves to its first output. */
-const run = async (command: readonly string[], code: string): Promise<readonly [string, ChildProcess]> => {
+const run = async (
+  command: readonly string[],
+  code: string,
+  user: { readonly uid?: number; readonly gid?: number } = {},
+): Promise<readonly [string, ChildProcess]> => {
   const [file = '', ...words] = command;
   const script = `
     const { createRunDirectory, sweepRunDirectories } = await import(${MODULE});
     const parent = ${JSON.stringify(parent)};
     ${code}`;
-  const other = spawn(file, [...words, script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const other = spawn(file, [...words, script], { stdio: ['ignore', 'pipe', 'inherit'], ...user });
   others.push(other);
   const [said]: unknown[] = await once(other.stdout, 'data');
   return [String(said).trim(), other];
@@ -60,6 +66,20 @@ describe('a run directory', () => {
     await home.remove();
     await home.remove();
     expect([during, await left()]).toEqual([both(path.basename(home.path)), []]);
+  });
+
+  it('is removed with directories in it that a program has made read-only', async () => {
+    if (ANYONE.uid !== undefined) await chown(parent, ANYONE.uid, ANYONE.gid);
+    const code = `
+      const { chmodSync, mkdirSync, writeFileSync } = await import('node:fs');
+      const run = await createRunDirectory(parent, 'agent');
+      mkdirSync(run.path + '/go/pkg', { recursive: true });
+      writeFileSync(run.path + '/go/pkg/file', '');
+      chmodSync(run.path + '/go/pkg', 0o555);
+      chmodSync(run.path + '/go', 0);
+      process.stdout.write(await run.remove().then(() => 'removed', ({ code }) => code));`;
+    const [said] = await run(OWN, code, ANYONE);
+    expect([said, await left()]).toEqual(['removed', []]);
   });
 
   it('is created even if its parent was removed', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type FileLock, lockIfPresent, lockNewFile } from './file-lock.ts';
@@ -94,10 +94,28 @@ export const sweepRunDirectories = async (
   );
 };
 
+/** Removes a directory in which programs may have made directories read-only, such as caches of packages. */
+export const removeTree = async (directory: string): Promise<void> => {
+  // codex may still be closing its databases: retry to remove files that appear meanwhile.
+  const options = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 };
+  try {
+    await rm(directory, options);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    await makeWritable(directory);
+    await rm(directory, options);
+  }
+};
+
+const makeWritable = async (directory: string): Promise<void> => {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) await makeWritable(path.join(directory, entry.name));
+};
+
 const removeBoth = async (directory: string, lock: FileLock | null): Promise<void> => {
   try {
-    // codex may still be closing its databases: retry to remove files that appear meanwhile.
-    await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    await removeTree(directory);
     // Removed while locked, so that a process that has just opened it finds it gone. Windows keeps open
     // files.
     await rm(lockFileOf(directory), { force: true }).catch(() => {});

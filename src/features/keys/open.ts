@@ -72,7 +72,9 @@ export const openKeys = async (
               onWrongAddress: (facts) => logger.warn(facts, 'key rejected: the address is not allowed'),
             }),
       isAdmin: (keyId) => directory.byId(keyId)?.scopes.includes('admin') ?? true,
-      workspacesOf: (keyId) => directory.byId(keyId)?.workspaces ?? 'all',
+      // A key that was deleted has none.
+      workspacesOf: (keyId) =>
+        directory.byId(keyId)?.workspaces ?? (directory.refusalOf(keyId) === null ? 'all' : []),
       keyName: (keyId) => directory.byId(keyId)?.name ?? null,
       async limitsOf(keyId) {
         const key = directory.byId(keyId);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { changesOf, diffOf, type FileChange } from './diff.ts';
+import { changesOf, diffOf, MAX_LINE_CHARS, type FileChange } from './diff.ts';
 
 const change = (fields: Partial<FileChange>): FileChange => ({
   path: 'a.ts',
@@ -81,5 +81,32 @@ describe('the changes of a patch', () => {
       { path: 'gone.txt', kind: 'delete', movePath: null, diff: '' },
     ]);
     expect(changesOf({ patch: 'no patch' })).toEqual([]);
+  });
+
+  it.each([
+    `+${'x'.repeat(MAX_LINE_CHARS)}`,
+    '***  Delete File: b',
+    ' *** Delete File: b',
+    '***Delete File: b',
+    '*** delete file: b',
+  ])('are not shown if a line would be cut, or may be a change that is not understood: %#', (line) => {
+    const update = ['*** Update File: a', '@@', '-x', '+y'];
+    const patches = [
+      [line, ...update],
+      [...update, line],
+    ];
+    for (const lines of patches) {
+      const patch = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
+      expect(changesOf({ patch })).toEqual([]);
+    }
+  });
+
+  it('show lines that look like the header of a file', () => {
+    const patch = '*** Begin Patch\n*** Update File: a\n--- one\n+++ two\n*** End Patch';
+    expect(changesOf({ patch }).flatMap(shown)).toEqual([
+      '- - hunk @@',
+      '- - remove -- one',
+      '- - add ++ two',
+    ]);
   });
 });

@@ -66,13 +66,21 @@ const next = (line: number | null): number | null => (line === null ? null : lin
 
 const KINDS = { Add: 'add', Delete: 'delete', Update: 'update' } as const;
 
-/** The changes in a patch as the model writes it: `*** Begin Patch`, and so on. */
+/** Longer lines of a diff are shown cut. */
+export const MAX_LINE_CHARS = 2000;
+
+const MARKS: ReadonlySet<string> = new Set(['*** Begin Patch', '*** End Patch', '*** End of File']);
+
+/**
+ * The changes in a patch as the model writes it: `*** Begin Patch`, and so on. None if a part of it cannot be read for sure:
+ * codex accepts other ways to write it, and a person has to see all of it.
+ */
 const changesInPatch = (patch: string): readonly FileChange[] => {
   const changes: FileChange[] = [];
   let lines: string[] = [];
   let current = null as FileChange | null;
   const close = (): void => {
-    if (current !== null) changes.push({ ...current, diff: lines.join('\n') });
+    if (current !== null) changes.push({ ...current, diff: hunksOf(current, lines) });
     lines = [];
     current = null;
   };
@@ -83,11 +91,25 @@ const changesInPatch = (patch: string): readonly FileChange[] => {
       close();
       current = { path, kind: KINDS[word as keyof typeof KINDS], movePath: null, diff: '' };
     } else if (movePath !== undefined && current !== null) current = { ...current, movePath };
-    else if (!line.startsWith('*** ')) lines.push(line);
+    else if (MARKS.has(line.trim())) continue;
+    else if (
+      line.length > MAX_LINE_CHARS ||
+      line.trim().startsWith('***') ||
+      (current === null && line.trim() !== '')
+    )
+      return [];
+    else lines.push(line);
   }
   close();
   return changes;
 };
+
+/** Adds the `@@` that the first lines may lack: without it, some of them could be taken for the header of a file. */
+const hunksOf = ({ kind }: FileChange, lines: readonly string[]): string =>
+  (kind === 'update' && lines.length > 0 && lines[0]?.startsWith('@@') !== true
+    ? ['@@', ...lines]
+    : lines
+  ).join('\n');
 
 /** The changes of a patch item, or of a patch that waits for an approval. */
 export const changesOf = (input: Readonly<Record<string, unknown>>): readonly FileChange[] => {

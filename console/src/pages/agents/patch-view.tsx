@@ -2,15 +2,13 @@ import { useMemo, useState } from 'preact/hooks';
 
 import { Button } from '../../components/button.tsx';
 import { whole } from '../../format/numbers.ts';
-import { diffOf, type DiffLine, type FileChange } from './diff.ts';
+import { diffOf, MAX_LINE_CHARS, type DiffLine, type FileChange } from './diff.ts';
 import { visible } from './readable.ts';
 
 /** Longer diffs are closed at first. */
 const OPEN_LINES = 120;
 /** How many lines are added to the page at once. */
 const STEP_LINES = 1000;
-/** Longer lines are cut. */
-const MAX_LINE_CHARS = 2000;
 
 const KINDS = { add: 'New', delete: 'Deleted', update: 'Changed' } as const;
 
@@ -89,7 +87,10 @@ const Lines = ({ lines }: { readonly lines: readonly DiffLine[] }) => (
           {newLine ?? oldLine ?? ''}
         </span>
         <span class="diff-sign">{SIGNS[kind]}</span>
-        <span class="diff-text">{visible(text.slice(0, MAX_LINE_CHARS))}</span>
+        <span class="diff-text">
+          {visible(text.slice(0, MAX_LINE_CHARS))}
+          {text.length > MAX_LINE_CHARS ? '…' : ''}
+        </span>
       </div>
     ))}
   </div>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { shortened, shownCommand, size, visible } from './readable.ts';
+import { proposalFacts, shortened, shownCommand, size, visible } from './readable.ts';
 
 it.each([
   ["/bin/bash -lc 'echo '\\''a'\\'' b'", "echo 'a' b"],
@@ -24,6 +24,21 @@ it('characters that hide others are spelt out', () => {
   expect(visible('a\u202Eb\u0000\u001B[2K\tc\n👩\u200D💻')).toBe(
     'a⟨U+202E⟩b⟨U+0000⟩⟨U+001B⟩[2K\tc\n👩\u200D💻',
   );
+});
+
+it('characters that other scripts or tags hide are spelt out', () => {
+  expect(visible('a\u061Cb\u00ADc\u{E0041}d\u2028')).toBe('a⟨U+061C⟩b⟨U+00AD⟩c⟨U+E0041⟩d⟨U+2028⟩');
+});
+
+it('an approval names the folder and the shell of a command', () => {
+  expect(proposalFacts({ cmd: 'ls', shell: '/srv/demo/\u202Esh' }, '/srv/demo')).toEqual([
+    { word: 'In', value: '/srv/demo' },
+    { word: 'With the shell', value: '/srv/demo/⟨U+202E⟩sh' },
+  ]);
+  expect(proposalFacts({ cmd: 'ls', workdir: '/srv/demo/src' }, '/srv/demo')).toEqual([
+    { word: 'In', value: '/srv/demo/src' },
+  ]);
+  expect(proposalFacts({ patch: '*** Begin Patch' }, null)).toEqual([]);
 });
 
 it('sizes and long texts are short', () => {

@@ -1,6 +1,8 @@
-/** Characters that change the order of the text around them, or that nothing shows: they can make a command look like another one. */
-// oxlint-disable-next-line no-control-regex -- Control characters are what it finds.
-const HIDDEN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
+/**
+ * Characters that change the order of the text around them, or that nothing shows: they can make a command look like another
+ * one. Joiners are parts of emoji and of some scripts.
+ */
+const HIDDEN = /(?![\t\n\u200C\u200D])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** The text with its hidden characters spelt out. */
 export const visible = (text: string): string =>
@@ -8,6 +10,26 @@ export const visible = (text: string): string =>
     HIDDEN,
     (one) => `⟨U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
   );
+
+interface ProposalFact {
+  readonly word: string;
+  readonly value: string;
+}
+
+/** What else of a call decides about what would run, besides its command or patch. */
+export const proposalFacts = (
+  input: Readonly<Record<string, unknown>>,
+  cwd: unknown,
+): readonly ProposalFact[] => {
+  const { shell, workdir } = input;
+  const facts = [
+    { word: 'In', value: workdir ?? cwd },
+    { word: 'With the shell', value: shell },
+  ];
+  return facts.flatMap(({ word, value }) =>
+    typeof value === 'string' && value !== '' ? [{ word, value: visible(value) }] : [],
+  );
+};
 
 const SHELL = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c ([\s\S]+)$/;
 

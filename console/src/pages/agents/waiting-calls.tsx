@@ -9,7 +9,7 @@ import { indented } from '../../format/indented.ts';
 import { APPROVAL, argumentsOf, stringOf, type RequiredAction } from './agent-answers.ts';
 import { changesOf } from './diff.ts';
 import { PatchFiles } from './patch-view.tsx';
-import { visible } from './readable.ts';
+import { proposalFacts, visible } from './readable.ts';
 import { InputKeys, resultInput, sendInput, type CallAnswer } from './send-input.ts';
 
 interface WaitingCallsProps {
@@ -113,20 +113,25 @@ const titleOf = (action: RequiredAction): string => {
 const Proposal = ({ action }: { readonly action: RequiredAction }) => {
   const { tool, cwd, input } = useMemo(() => inputOf(action), [action]);
   const changes = useMemo(() => (tool === 'apply_patch' ? changesOf(input) : []), [tool, input]);
-  const folder = input['workdir'] ?? cwd;
-  const { cmd } = input;
+  const facts = proposalFacts(input, cwd);
+  const text = tool === 'apply_patch' ? input['patch'] : input['cmd'];
   return (
     <div class="proposal">
       {changes.length > 0 ? (
         <PatchFiles changes={changes} />
       ) : (
         <pre class="terminal proposal-command" tabIndex={0} role="region" aria-label="What it would run">
-          {typeof cmd === 'string' ? visible(cmd) : visible(JSON.stringify(input, null, 2))}
+          {visible(typeof text === 'string' ? text : JSON.stringify(input, null, 2))}
         </pre>
       )}
-      {typeof folder === 'string' ? (
+      {facts.length > 0 ? (
         <p class="hint">
-          In <code>{visible(folder)}</code>, inside the sandbox
+          {facts.map(({ word, value }) => (
+            <span key={word}>
+              {word} <code>{value}</code>,{' '}
+            </span>
+          ))}
+          inside the sandbox
         </p>
       ) : null}
     </div>

@@ -115,13 +115,30 @@ const runCodex = async (
     input: args.prompt,
     metadata: { source: 'mcp' },
   };
-  const { session, turnId, lastEventId } = await sessions.create(
-    callerOf(scope),
-    body,
-    args.sandbox === 'read-only' ? { access: 'read' } : {},
-  );
+  const caller = callerOf(scope);
+  const create = () => sessions.create(caller, body, args.sandbox === 'read-only' ? { access: 'read' } : {});
+  const { session, turnId, lastEventId } = await create().catch(async (error: unknown) => {
+    if (!isSessionLimit(error) || !(await removeOldest(sessions, caller))) throw error;
+    return create();
+  });
   return follow({ sessions, scope, threadId: session.id, turnId, lastEventId });
 };
+
+const isSessionLimit = (error: unknown): boolean =>
+  error instanceof GatewayError && error.failure.code === 'session_limit';
+
+/** Clients of MCP cannot delete sessions: of theirs, the one that was idle for longest gives way. False: there is none. */
+const removeOldest = async (sessions: AgentSessions, caller: AgentCaller): Promise<boolean> => {
+  const { data } = await sessions.list(caller, OLDEST);
+  const [oldest] = data
+    .filter(({ status }) => status === 'idle')
+    .toSorted((one, other) => one.last_active_at - other.last_active_at);
+  if (oldest === undefined) return false;
+  await sessions.delete(caller, oldest.id);
+  return true;
+};
+
+const OLDEST = new URLSearchParams({ order: 'asc', limit: '100', 'metadata[source]': 'mcp' });
 
 /** Throws for arguments that would undo the settings of the operator. */
 const refuse = (args: CodexArguments): void => {
@@ -243,10 +260,12 @@ const follow = async (turn: FollowedTurn): Promise<DoorAnswer> => {
 
 const isEnd = (type: string): boolean => /^agent\.session\.turn\.(?:completed|failed|cancelled)$/.test(type);
 
-const cancel = async ({ sessions, scope, threadId }: FollowedTurn): Promise<void> => {
+/** Another turn may have begun meanwhile, which is not meant. */
+const cancel = async ({ sessions, scope, threadId, turnId }: FollowedTurn): Promise<void> => {
+  if (turnId === null) return;
   const body = { events: [{ type: 'agent.session.input.cancel' }] };
   try {
-    await sessions.input(callerOf(scope), threadId, body);
+    await sessions.input(callerOf(scope), threadId, body, { onlyTurn: turnId });
   } catch (error) {
     // It was deleted meanwhile, or the server is stopping, which ends the turn.
     if (!(error instanceof GatewayError)) throw error;

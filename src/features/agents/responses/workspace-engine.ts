@@ -310,9 +310,7 @@ class Approvals {
         used.push(id);
       }
       mayHaveRun = this.#calls.length > 0;
-      const run = await start();
-      this.#isUsed = this.#calls.length > 0;
-      return run;
+      return await start();
     } catch (error) {
       mayHaveRun &&= !(error instanceof GatewayError && NOT_BEGUN.has(error.failure.code));
       if (!mayHaveRun) await Promise.allSettled(used.map((id) => approvals.giveBackApproval(owner, id)));

@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
-import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { gatewayError, GatewayError } from '../../../canonical/failure/failure.ts';
 import type { Workspace } from '../../../canonical/mcp/workspace.ts';
 import type { AppServer } from '../../../codex/app-server.ts';
 import { RpcError } from '../../../codex/rpc/errors.ts';
+import { rpcFailure } from '../../../engine/attempt/app-server-turn.ts';
 import { unlessAborted } from '../../../kit/async/wait.ts';
 import { killLeftovers, processTime } from './clean-up.ts';
 import { profileName, type LeasedWorker } from './pool.ts';
 import { commandVariables, lies, type AgentPlaceRequest } from './profile.ts';
-import { unavailable } from './workspace-folder.ts';
+import { isHidden, unavailable } from './workspace-folder.ts';
 
 /** Commands and searches in a workspace without a model. */
 
@@ -42,18 +43,26 @@ export interface FoundFile {
 
 /** codex ends the program by itself, should ours not reach it. */
 const GRACE_MS = 5_000;
-/** By this variable the processes of one command are found. */
-const MARK = 'CODEX_PROXY_COMMAND';
 
+/** `home`: the folder of this command alone, by whose name its processes are found. */
 export const runCommand = async (
   leased: LeasedWorker,
   { workspace, access, command, folder = '.', timeoutMs, maxOutputBytes }: WorkspaceCommand,
-  signal: AbortSignal,
+  { home, signal }: { readonly home: string; readonly signal: AbortSignal },
 ): Promise<CommandResult> => {
-  const [since, mark] = [await processTime(), `command-${randomBytes(8).toString('hex')}`];
+  const since = await processTime();
+  signal.throwIfAborted();
   let isTimedOut = false;
+  let isRunning = true;
   const killing: Promise<unknown>[] = [];
-  const kill = (): void => void killing.push(killLeftovers(mark, { since }));
+  const killAll = async (): Promise<void> => {
+    // On a busy machine it may start only later.
+    for (;;) {
+      await killLeftovers(path.basename(home), { since });
+      if (!isRunning) return;
+    }
+  };
+  const kill = (): void => void killing.push(killAll());
   const timer = setTimeout(() => {
     isTimedOut = true;
     kill();
@@ -66,24 +75,27 @@ export const runCommand = async (
       command: ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', folderIn(workspace, folder), ...command],
       cwd: workspace.path,
       permissionProfile: profileName(workspace, access),
-      env: { ...commandVariables(workspace, leased.sandboxOf(workspace)), [MARK]: mark },
+      env: commandVariables(workspace, { ...leased.sandboxOf(workspace), runFolder: home }),
       timeoutMs: timeoutMs + GRACE_MS,
       outputBytesCap: maxOutputBytes,
     },
     { timeoutMs: timeoutMs + 2 * GRACE_MS },
   );
   const [ended] = await Promise.allSettled([running]);
+  isRunning = false;
   clearTimeout(timer);
   signal.removeEventListener('abort', kill);
   await Promise.all(killing);
   signal.throwIfAborted();
   if (ended.status === 'rejected') {
     const error: unknown = ended.reason;
-    throw error instanceof RpcError ? unavailable(workspace, error.message, error) : error;
+    throw error instanceof RpcError ? unavailable(workspace, error.message, error) : lostBy(error);
   }
   const { exitCode, stdout, stderr } = ended.value;
   return { exitCode, stdout, stderr, isTimedOut };
 };
+
+const lostBy = (cause: unknown): GatewayError => new GatewayError(rpcFailure(cause), { cause });
 
 /** Throws a `GatewayError` for a folder outside. The sandbox would not show it. */
 const folderIn = (workspace: Workspace, folder: string): string => {
@@ -129,9 +141,7 @@ export const searchFiles = async (
   } catch (error) {
     // Another search with the same token ends the first; one for nothing is over at once.
     search('').catch(() => {});
-    throw error;
+    signal.throwIfAborted();
+    throw lostBy(error);
   }
 };
-
-const isHidden = ({ hide }: Workspace, file: string): boolean =>
-  hide.some((hidden) => lies(file, hidden) || path.matchesGlob(file, hidden));

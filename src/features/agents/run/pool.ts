@@ -87,11 +87,14 @@ export class AgentPool {
     };
   }
 
-  /** Ends all app-servers. Those who use one see that it is lost. */
+  /** Ends all app-servers. Those who use one see that it is lost. Never rejects. */
   async drain(): Promise<void> {
     await this.ready.catch(() => {});
     await this.#started?.pool.drain(0);
-    await this.#started?.folder.remove();
+    const { logger } = this.#options;
+    await this.#started?.folder
+      .remove()
+      .catch((err: unknown) => logger.warn({ err }, 'the folder of commands was not removed'));
   }
 
   async #start(): Promise<void> {

@@ -33,6 +33,10 @@ export interface RunSandbox {
   readonly fixedFolders?: readonly string[];
 }
 
+/** Whether commands have less access than the workspace gives: then they do not change its further folders either. */
+export const isNarrowed = (workspace: Workspace, access: Workspace['access']): boolean =>
+  access === 'read' && workspace.access === 'write';
+
 /** The sandbox of a workspace's commands. */
 export const sandboxProfile = (
   workspace: Workspace,
@@ -40,7 +44,6 @@ export const sandboxProfile = (
   { layout, runFolder, fixedFolders = [] }: RunSandbox,
 ): SandboxProfile => {
   const others = layout.workspacePaths.filter((other) => other !== workspace.path);
-  const isNarrowed = access === 'read' && workspace.access === 'write';
   const inside: Record<string, FileAccess> = { '.': access };
   // Otherwise codex protects it.
   if (workspace.git && access === 'write') inside['.git'] = 'write';
@@ -51,7 +54,7 @@ export const sandboxProfile = (
       ':minimal': 'read',
       ...all([layout.binary, ...(layout.searchFolder === null ? [] : [layout.searchFolder])], 'read'),
       ...all(workspace.read, 'read'),
-      ...all(workspace.write, isNarrowed ? 'read' : 'write'),
+      ...all(workspace.write, isNarrowed(workspace, access) ? 'read' : 'write'),
       ':workspace_roots': inside,
       ...all(deniedIn([...workspace.read, ...workspace.write], layout, others), 'deny'),
       [runFolder]: 'write',

@@ -1,4 +1,5 @@
-import { realpath, stat, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { failure, gatewayError, GatewayError } from '../../../canonical/failure/failure.ts';
@@ -7,6 +8,7 @@ import type { AppServer } from '../../../codex/app-server.ts';
 import { makePrivateDirectory } from '../../../codex/home/files.ts';
 import {
   createRunDirectory,
+  removeTree,
   sweepRunDirectories,
   type RunDirectory,
 } from '../../../codex/home/run-directories.ts';
@@ -23,6 +25,7 @@ import {
 } from './commands.ts';
 import { AgentPool, type AgentServerOptions, type LeasedWorker } from './pool.ts';
 import {
+  isNarrowed,
   lies,
   SYSTEM_FOLDERS,
   loginFiles,
@@ -35,6 +38,7 @@ import {
   foldersAroundHidden,
   hiddenNow,
   keepFolders,
+  makeProtected,
   mayOpenGit,
   Placeholders,
   readAgentsMd,
@@ -163,11 +167,26 @@ class RunPlaces implements AgentWorkers {
       try {
         if (workspace.git && access === 'write' && !(await mayOpenGit(workspace)))
           throw unavailable(workspace, '`.git` is a link');
-        return await runCommand(leased, command, signal);
+        return await this.#inOwnHome(leased.sandboxOf(workspace).runFolder, (home) =>
+          runCommand(leased, command, { home, signal }),
+        );
       } finally {
         for (const remove of leave) await remove();
       }
     });
+  }
+
+  /** Commands of several keys use a workspace: none finds what another has left in its home. */
+  async #inOwnHome<Result>(parent: string, work: (home: string) => Promise<Result>): Promise<Result> {
+    const home = path.join(parent, `command-${randomBytes(8).toString('hex')}`);
+    await mkdir(home, { mode: 0o700 }).catch(cannotStart);
+    try {
+      return await work(home);
+    } finally {
+      await removeTree(home).catch((err: unknown) =>
+        this.#options.logger.warn({ err }, 'the folder of a command was not removed'),
+      );
+    }
   }
 
   searchFiles(workspace: Workspace, query: string, signal: AbortSignal): Promise<readonly FoundFile[]> {
@@ -210,9 +229,7 @@ class RunPlaces implements AgentWorkers {
 
   async #placeOn({ workspace, access, leased, isOver }: OpenedLease): Promise<AgentPlace> {
     const since = await processTime();
-    const folder = await createRunDirectory(this.#folders, 'agent').catch((cause: unknown) => {
-      throw new GatewayError(startFailure(cause) ?? failure('worker_unavailable'), { cause });
-    });
+    const folder = await createRunDirectory(this.#folders, 'agent').catch(cannotStart);
     const run: OpenRun = { folder, since, leased, leave: [] };
     let closing: Promise<CleanUp> | null = null;
     const close: AgentPlace['close'] = (thread, calls = 'cut') =>
@@ -272,16 +289,21 @@ class RunPlaces implements AgentWorkers {
   }
 
   /** Call the results after the last command. */
-  #enter(
+  async #enter(
     workspace: Workspace,
     access: Workspace['access'],
     { hidden = [], fixed = [] }: { readonly hidden?: readonly string[]; readonly fixed?: readonly string[] },
   ): Promise<readonly (() => Promise<void>)[]> {
-    const folders = [...changedFolders(workspace, access), ...inWorkspace(workspace, fixed)];
-    return Promise.all(folders.map((folder) => this.#placeholders.enter(folder, hidden)));
+    const inside = [workspace.path, ...inWorkspace(workspace, fixed)];
+    const further = isNarrowed(workspace, access) ? [] : workspace.write;
+    const leave = await Promise.all(
+      [...inside, ...further].map((folder) => this.#placeholders.enter(folder, hidden)),
+    );
+    await Promise.all([...(access === 'write' ? inside : []), ...further].map(makeProtected));
+    return leave;
   }
 
-  /** Keeps the app-servers until the result is called. */
+  /** Keeps the app-servers until the result, which is idempotent, is called. */
   #hold(signal: AbortSignal): () => void {
     signal.throwIfAborted();
     if (this.#draining !== null) throw gatewayError('shutting_down');
@@ -290,7 +312,7 @@ class RunPlaces implements AgentWorkers {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#open.add(promise);
     return () => {
-      this.#open.delete(promise);
+      if (!this.#open.delete(promise)) return;
       resolve();
       if (this.#open.size > 0 || this.#draining !== null) return;
       this.#idle = setTimeout(() => this.#rest(), this.#options.idleMs ?? IDLE_MS).unref();
@@ -318,7 +340,7 @@ class RunPlaces implements AgentWorkers {
       // The next run tries again.
       if (this.#pool === pool) this.#pool = null;
       void pool.drain();
-      throw new GatewayError(startFailure(cause) ?? failure('worker_unavailable'), { cause });
+      return cannotStart(cause);
     }
     return pool.lease(signal);
   }
@@ -330,7 +352,7 @@ class RunPlaces implements AgentWorkers {
       if (count > 0) this.#options.onLeftovers?.(count);
       for (const workspace of this.#options.workspaces) {
         const fixed = inWorkspace(workspace, await foldersAroundHidden(workspace));
-        const changed = [...changedFolders(workspace, workspace.access), ...fixed];
+        const changed = [workspace.path, ...fixed, ...workspace.write];
         await Promise.all(changed.map((one) => Placeholders.removeAll(one)));
       }
     };
@@ -340,10 +362,9 @@ class RunPlaces implements AgentWorkers {
   }
 }
 
-const changedFolders = (workspace: Workspace, access: Workspace['access']): readonly string[] => [
-  workspace.path,
-  ...(access === 'write' ? workspace.write : []),
-];
+const cannotStart = (cause: unknown): never => {
+  throw new GatewayError(startFailure(cause) ?? failure('worker_unavailable'), { cause });
+};
 
 const inWorkspace = (workspace: Workspace, folders: readonly string[]): readonly string[] =>
   folders.map((folder) => path.join(workspace.path, folder));

@@ -63,6 +63,26 @@ describe('placeholders of codex', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('of a command are removed although a run was there first', async () => {
+    const placeholders = new Placeholders();
+    const run = await placeholders.enter(folder);
+    const command = await placeholders.enter(folder, ['.env']);
+    await writeFile(at('.env'), '', { mode: 0o444 });
+    await command();
+    await run();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('are removed although the next run comes while those of the last one are removed', async () => {
+    const placeholders = new Placeholders();
+    const last = await placeholders.enter(folder);
+    await mkdir(at('.git'));
+    const [, next] = await Promise.all([last(), placeholders.enter(folder)]);
+    await mkdir(at('.git'), { recursive: true });
+    await next();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it('are not confused with what was there, or has content', async () => {
     await mkdir(at('.codex'));
     await writeFile(at('.env'), '');
@@ -85,7 +105,8 @@ describe('AGENTS.md', () => {
     expect(await read()).toEqual({ text: null, problem: null });
     await writeFile(at('AGENTS.md'), 'Sei nett: grüße.');
     expect(await read()).toEqual({ text: 'Sei nett: grüße.', problem: null });
-    expect(await read(['./AGENTS.md'])).toEqual({ text: null, problem: null });
+    for (const hidden of ['./AGENTS.md', '*.md'])
+      expect(await read([hidden])).toEqual({ text: null, problem: null });
   });
 
   it.each<[string, () => Promise<unknown>, string]>([

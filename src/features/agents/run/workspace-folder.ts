@@ -108,19 +108,23 @@ const PROTECTED = ['.git', '.codex', '.agents', '.aws'];
  * has ended.
  */
 export class Placeholders {
-  readonly #folders = new Map<string, { runs: number; readonly missing: Promise<readonly string[]> }>();
+  readonly #folders = new Map<string, UsedFolder>();
 
   /** Call this before the first command, and the result after the last one. */
   async enter(folder: string, hidden: readonly string[] = []): Promise<() => Promise<void>> {
-    const entry = this.#folders.get(folder) ?? { runs: 0, missing: missingIn(folder, hidden) };
-    entry.runs += 1;
-    this.#folders.set(folder, entry);
-    await entry.missing;
+    const used = this.#folders.get(folder) ?? { runs: 0, missing: new Set(), removed: Promise.resolve() };
+    used.runs += 1;
+    this.#folders.set(folder, used);
+    // What is just being removed would look as if it had been there before.
+    await used.removed;
+    for (const file of await missingIn(folder, hidden)) used.missing.add(file);
     return async () => {
-      entry.runs -= 1;
-      if (entry.runs > 0) return;
-      this.#folders.delete(folder);
-      await removeEmpty(await entry.missing);
+      used.runs -= 1;
+      if (used.runs > 0) return;
+      const files = [...used.missing];
+      used.missing.clear();
+      used.removed = removeEmpty(files);
+      await used.removed;
     };
   }
 
@@ -128,6 +132,22 @@ export class Placeholders {
   static async removeAll(folder: string): Promise<void> {
     await removeEmpty(PROTECTED.map((name) => path.join(folder, name)));
   }
+}
+
+/**
+ * Makes what codex protects in a folder, so that it protects them for as long as they are there. Its own placeholders go with
+ * the command that was first, and others could then make these folders. Call this after `enter`, which removes them.
+ */
+export const makeProtected = async (folder: string): Promise<void> => {
+  for (const name of PROTECTED) await mkdir(path.join(folder, name)).catch(() => {});
+};
+
+interface UsedFolder {
+  runs: number;
+  /** What did not exist when one of its runs began. */
+  readonly missing: Set<string>;
+  /** Settled when the placeholders of earlier runs are gone. */
+  removed: Promise<void>;
 }
 
 /** Of a missing path, that is the first part that does not exist. */
@@ -164,6 +184,15 @@ const removeEmpty = async (files: readonly string[]): Promise<void> => {
   }
 };
 
+/** Whether a file of a workspace, or a folder around it, is hidden. */
+export const isHidden = ({ hide }: Workspace, file: string): boolean => {
+  const parts = partsOf(file);
+  return hide.some((hidden) => {
+    const plain = path.normalize(hidden);
+    return parts.some((part) => part === plain || path.matchesGlob(part, plain));
+  });
+};
+
 const AGENTS_MD = 'AGENTS.md';
 const MAX_AGENTS_MD_BYTES = 32 * 1024;
 
@@ -177,7 +206,7 @@ interface AgentsMd {
 /** The instructions of a workspace for agents. */
 export const readAgentsMd = async (workspace: Workspace): Promise<AgentsMd> => {
   const not = (problem: string | null): AgentsMd => ({ text: null, problem });
-  if (workspace.hide.some((hidden) => path.normalize(hidden) === AGENTS_MD)) return not(null);
+  if (isHidden(workspace, AGENTS_MD)) return not(null);
   // Anyone may have written it: a link could lead out of the workspace, and a pipe would never end.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {

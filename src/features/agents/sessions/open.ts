@@ -6,7 +6,9 @@ import { RESPONSES_PATH } from '../../../openai/responses/api.ts';
 import type { AGENT_TABLES } from '../feature.ts';
 import type { AgentRuns } from '../run/port.ts';
 import { agentStoreOf } from '../store/agent-store.ts';
+import type { AgentStore } from '../store/port.ts';
 import type { WorkspaceAccess } from '../workspaces/access.ts';
+import { OpenTurns } from './open-turns.ts';
 import { sessionRoutes } from './routes.ts';
 import { StoredAgents } from './saved-agents.ts';
 import type { AgentSessions } from './service.ts';
@@ -45,15 +47,9 @@ export const openSessions = (
   if (responses === undefined) throw new Error('the Responses API is not served');
   const onError = (err: unknown): void => logger.warn({ err }, 'a session of an agent could not be written');
   const rules = { ...ambient, ttlMs, actionTimeoutMs: limits.actionTimeoutMs };
-  const open = new Map<string, 'queued' | 'in_progress' | 'waiting'>();
+  const openTurns = countedTurns(store, metrics, onError);
   const changes = new SessionChanges(store.agentSessions, rules, {
-    onPhase(id, phase) {
-      if (phase === 'idle' || phase === 'failed') open.delete(id);
-      else open.set(id, phase === 'queued' || phase === 'waiting' ? phase : 'in_progress');
-      for (const status of ['queued', 'in_progress', 'waiting'] as const) {
-        metrics.agentTurnsOpen.set({ status }, [...open.values()].filter((one) => one === status).length);
-      }
-    },
+    onChanged: (row) => openTurns.changed(row),
     onEnded: (end) => metrics.agentTurns.inc({ end }),
     onDecision({ answer, waitedMs }) {
       metrics.agentApprovals.inc({ answer });
@@ -88,7 +84,10 @@ export const openSessions = (
   });
   const watch = new SessionWatch(
     (onChange) => store.watch(onChange),
-    () => turns.schedule(),
+    (id) => {
+      turns.schedule();
+      openTurns.heard(id);
+    },
   );
   const events = new SessionEvents({ sessions: store.agentSessions, events: store.agentEvents, watch });
   const closing = new AbortController();
@@ -105,7 +104,10 @@ export const openSessions = (
     models: core.models,
     isDraining: () => turns.isDraining,
     closing: closing.signal,
-    onCreated: () => metrics.agentSessions.inc(),
+    onCreated(row) {
+      metrics.agentSessions.inc();
+      openTurns.changed(row);
+    },
   });
   const agents = new StoredAgents({
     store: store.savedAgents,
@@ -140,3 +142,14 @@ export const openSessions = (
     },
   };
 };
+
+const countedTurns = (
+  { agentSessions }: AgentStore,
+  metrics: Own<typeof AGENT_TABLES>['metrics'],
+  onError: (error: unknown) => void,
+): OpenTurns =>
+  new OpenTurns({
+    find: (owner, id) => agentSessions.find(owner, id),
+    onCount: (status, count) => metrics.agentTurnsOpen.set({ status }, count),
+    onError,
+  });

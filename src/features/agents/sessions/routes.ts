@@ -215,7 +215,7 @@ const createSession = async (call: Call, body: unknown, deps: SessionRoutesDeps)
   }
   const events = await deps.sessions.follow(caller, session.id, {
     after: BEGINNING,
-    ...(turnId === null ? {} : { untilTurn: turnId }),
+    untilTurn: turnId,
   });
   return streamOf(call, events, deps, ignoredHeader(ignored));
 };

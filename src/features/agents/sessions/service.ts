@@ -71,6 +71,8 @@ export interface InputOptions {
   readonly idempotencyKey?: string;
   /** Rejects with `session_busy` unless a message begins a new turn. */
   readonly onlyIdle?: boolean;
+  /** Nothing happens unless this turn is the one that has not ended. */
+  readonly onlyTurn?: string;
 }
 
 export interface PostedInput {
@@ -89,8 +91,8 @@ export interface FollowOptions {
    * from now on follow.
    */
   readonly after: string | typeof BEGINNING | null;
-  /** Ends after the state event that follows the end of the turn with this id. */
-  readonly untilTurn?: string;
+  /** Ends after the state event that follows the end of the turn with this id; null: of the first one that ends. */
+  readonly untilTurn?: string | null;
 }
 
 export interface ListPage<Entry> {

@@ -2,7 +2,7 @@ import type { GatewayError } from '../../../canonical/failure/failure.ts';
 import { unavailable } from '../../../store/store-errors.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { agentError } from '../failures.ts';
-import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom, SessionPhase } from '../store/port.ts';
+import type { AgentSessionRow, AgentSessionStore, InputKey, QueueRoom } from '../store/port.ts';
 import { SessionDraft, type DraftRules, type MadeDecision } from './session-draft.ts';
 import type { HowTurnEnded } from './session-state.ts';
 
@@ -13,7 +13,7 @@ export interface ChangeOptions {
 
 /** Called after changes were made, for metrics. */
 export interface ChangeHooks {
-  readonly onPhase: (id: string, phase: SessionPhase) => void;
+  readonly onChanged: (row: AgentSessionRow) => void;
   readonly onEnded: (status: HowTurnEnded['status']) => void;
   readonly onDecision: (decision: MadeDecision) => void;
 }
@@ -49,7 +49,10 @@ export class SessionChanges {
     this.#hooks = hooks;
   }
 
-  /** `draw` may be called several times, and throws if the change cannot be made. Undefined: there is nothing to change. */
+  /**
+   * `draw` may be called several times, and throws if the change cannot be made. It returns undefined if there is nothing to
+   * change. Null: nothing was changed, or a request with the same key was faster.
+   */
   async change<Result>(
     owner: string,
     id: string,
@@ -59,7 +62,14 @@ export class SessionChanges {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const before = await this.find(owner, id);
       const draft = new SessionDraft(before, this.#rules);
-      const result = draw(draft, before);
+      let result: Result | undefined;
+      try {
+        result = draw(draft, before);
+      } catch (error) {
+        // The same request may have made the change just now.
+        if (await this.#isUsed(owner, id, inputKey)) return null;
+        throw error;
+      }
       if (result === undefined) return null;
       const change = draft.change({
         ...(inputKey === undefined ? {} : { inputKey }),
@@ -67,20 +77,23 @@ export class SessionChanges {
       });
       const row = await this.#store.change(owner, id, before.rev, change);
       if (row === 'gone') throw unknownSession(id);
-      if (row === 'full') throw queueFull();
-      if (row !== 'conflict') {
+      if (row === 'full' && !(await this.#isUsed(owner, id, inputKey))) throw queueFull();
+      if (typeof row !== 'string') {
         this.#made(draft, row);
         return { result, draft, before, row };
       }
-      if (inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null)
-        return null;
+      if (await this.#isUsed(owner, id, inputKey)) return null;
     }
     throw unavailable('the session changes too often');
   }
 
-  #made(draft: SessionDraft, { id, phase }: AgentSessionRow): void {
-    const { onPhase, onEnded, onDecision } = this.#hooks;
-    onPhase(id, phase);
+  async #isUsed(owner: string, id: string, inputKey: InputKey | undefined): Promise<boolean> {
+    return inputKey !== undefined && (await this.#store.inputOf(owner, id, inputKey.key)) !== null;
+  }
+
+  #made(draft: SessionDraft, row: AgentSessionRow): void {
+    const { onChanged, onEnded, onDecision } = this.#hooks;
+    onChanged(row);
     for (const status of draft.ended) onEnded(status);
     for (const decision of draft.decisions) onDecision(decision);
   }

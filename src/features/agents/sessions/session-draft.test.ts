@@ -174,6 +174,15 @@ describe('a session', () => {
     expect(session.events[1]).toMatchObject({ item: { content: [{ text: 'after' }] } });
   });
 
+  it('is cancelled, and does not wait, if that was wanted while there was no place', () => {
+    const session = new StoredSession();
+    session.do((draft) => void draft.post([text('a')]));
+    session.claim();
+    session.do((draft) => draft.cancel());
+    expect(session.do((draft) => draft.requeue())).toEqual(['turn.cancelled', 'idle']);
+    expect(session.row).toMatchObject({ phase: 'idle', queuedAt: null });
+  });
+
   it('does not run again what a turn began with', () => {
     const session = new StoredSession();
     session.do((draft) => void draft.post([text('a')]));

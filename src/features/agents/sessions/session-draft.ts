@@ -194,6 +194,7 @@ export class SessionDraft {
       usage: null,
       nextIndex: 0,
       ranMs: 0,
+      step: null,
       input,
       calls: [],
       isCancelled: false,
@@ -270,7 +271,7 @@ export class SessionDraft {
       this.#emit({ type: 'agent.session.turn.in_progress', ...this.#place(turn), turn: shown });
     }
     for (const message of turn.input) this.#addMessage(turn, message);
-    this.#setTurn({ ...(this.state.turn ?? turn), input: [] });
+    this.#setTurn({ ...(this.state.turn ?? turn), input: [], step: this.#rules.ids.mint('step') });
   }
 
   /** Places of items that are taken. */
@@ -343,10 +344,14 @@ export class SessionDraft {
     }
   }
 
-  /** The turn could not run now: it waits for a place again. */
+  /** The turn could not run now: it waits for a place again, unless its client has cancelled it meanwhile. */
   requeue(): void {
     const { turn } = this.state;
     if (turn === null) return;
+    if (turn.isCancelled) {
+      this.end({ status: 'cancelled', error: null });
+      return;
+    }
     this.phase = 'ready';
     this.#queuedAt = turn.createdAt;
   }

@@ -29,7 +29,7 @@ export class SessionLeases {
   readonly #held = new Map<string, () => void>();
   #seen = new Map<string, { readonly lease: SeenAgentLease; readonly looks: number }>();
   #beat = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timers = new Set<NodeJS.Timeout>();
   #isStopped = false;
 
   constructor(options: SessionLeasesOptions) {
@@ -40,31 +40,39 @@ export class SessionLeases {
     return { instance: this.#options.instance, beat: this.#beat };
   }
 
-  hold(id: string, onLost: () => void): void {
+  /** Until the result is called. */
+  hold(id: string, onLost: () => void): () => void {
     this.#held.set(id, onLost);
-  }
-
-  drop(id: string): void {
-    this.#held.delete(id);
+    return () => {
+      // A later turn of the session may run here by now.
+      if (this.#held.get(id) === onLost) this.#held.delete(id);
+    };
   }
 
   start(): void {
-    void this.#tick();
+    // Each for itself: others must not take this instance for dead while it ends the turns of another one.
+    void this.#repeat(() => this.#renew());
+    void this.#repeat(
+      () => this.#takeLost(),
+      () => this.#options.onTick(),
+    );
   }
 
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  async #tick(): Promise<void> {
+  async #repeat(...steps: readonly (() => Promise<void>)[]): Promise<void> {
     // One after the other: a slow database is not asked even more often.
-    await this.#attempt(() => this.#renew());
-    await this.#attempt(() => this.#takeLost());
-    await this.#attempt(() => this.#options.onTick());
+    for (const step of steps) await this.#attempt(step);
     if (this.#isStopped) return;
-    this.#timer = setTimeout(() => void this.#tick(), this.#options.everyMs ?? EVERY_MS);
-    this.#timer.unref();
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#repeat(...steps);
+    }, this.#options.everyMs ?? EVERY_MS);
+    timer.unref();
+    this.#timers.add(timer);
   }
 
   async #attempt(step: () => Promise<void>): Promise<void> {

@@ -48,6 +48,8 @@ export interface OpenTurn {
   readonly nextIndex: number;
   /** How long it has run. */
   readonly ranMs: number;
+  /** The id of its newest step: another one may have begun since. Null: none has. */
+  readonly step: string | null;
   /** Messages that have not reached the model. */
   readonly input: readonly TurnMessage[];
   /** Calls that its client has to answer, or has answered, since the model was asked last. */

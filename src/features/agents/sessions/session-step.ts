@@ -71,6 +71,8 @@ export class SessionStep {
   #run: AgentRun | null = null;
   #writer: StepWriter | null = null;
   #items: StepItems | null = null;
+  /** Null: it has not begun. */
+  #id: string | null = null;
   /** Checks of the session, one after the other. */
   #checking: Promise<void> = Promise.resolve();
   #isChecking = false;
@@ -146,7 +148,7 @@ export class SessionStep {
     const { owner, id } = this.#row;
     return changes
       .change(owner, id, (draft, row) => {
-        if (!this.#isOwn(draft, row)) return undefined;
+        if (!this.#isOwn(draft.turn, row)) return undefined;
         if (outcome.kind === 'busy') {
           draft.requeue();
           return true;
@@ -171,7 +173,7 @@ export class SessionStep {
     const begun = await insistently(
       () =>
         changes.change(owner, id, (draft, row) => {
-          if (!this.#isOwn(draft, row)) return undefined;
+          if (!this.#isOwn(draft.turn, row)) return undefined;
           draft.start();
           return true;
         }),
@@ -179,6 +181,7 @@ export class SessionStep {
     );
     const turn = begun?.draft.turn ?? null;
     if (begun === null || turn === null) return { outcome: { kind: 'lost' }, end: null };
+    this.#id = turn.step;
     const held = bodies.open(owner, this.#stop.signal, (error) => this.#stop.abort(error));
     const timer = setTimeout(() => this.stop('late'), Math.max(0, turnTimeoutMs - turn.ranMs));
     try {
@@ -218,9 +221,10 @@ export class SessionStep {
     }
   }
 
-  /** Another instance may have ended the turn, and run another one. */
-  #isOwn({ turn }: SessionDraft, { phase }: AgentSessionRow): boolean {
-    return phase === 'running' && turn !== null && turn.id === readState(this.#row).turn?.id;
+  /** Another instance may have ended the turn, and run another one, or what was written may be written again. */
+  #isOwn(turn: OpenTurn | null, { phase }: AgentSessionRow): boolean {
+    if (phase !== 'running' || turn === null || turn.id !== readState(this.#row).turn?.id) return false;
+    return this.#id === null || turn.step === this.#id;
   }
 
   #openWriter(row: AgentSessionRow, nextItem: () => number): StepWriter {
@@ -302,7 +306,7 @@ export class SessionStep {
     const changed = await insistently(
       () =>
         changes.change(owner, id, (draft, row) => {
-          if (!this.#isOwn(draft, row) || message.id === undefined) return undefined;
+          if (!this.#isOwn(draft.turn, row) || message.id === undefined) return undefined;
           draft.reserve(this.#items?.nextItem ?? 0);
           draft.steered(message.id);
           return true;
@@ -324,7 +328,7 @@ export class SessionStep {
       return;
     }
     const { turn } = readState(row);
-    if (row.phase !== 'running' || turn === null) return;
+    if (turn === null || !this.#isOwn(turn, row)) return;
     if (turn.isCancelled) this.stop('cancelled');
     if (run === null || this.#stop.signal.aborted) return;
     for (const { id, content } of turn.input) {

@@ -46,6 +46,7 @@ export class SessionTurns {
   readonly #stopListening: () => void;
   #isDue = false;
   #isScheduling = false;
+  #scheduling: Promise<void> = Promise.resolve();
   #isDraining = false;
   #timer: NodeJS.Timeout | undefined;
   /** Begins with another workspace each time. */
@@ -80,7 +81,7 @@ export class SessionTurns {
     this.#isDue = true;
     if (this.#isScheduling || this.#isDraining) return;
     this.#isScheduling = true;
-    void this.#work().finally(() => {
+    this.#scheduling = this.#work().finally(() => {
       this.#isScheduling = false;
       if (this.#isDue) this.schedule();
     });
@@ -96,6 +97,7 @@ export class SessionTurns {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     clearTimeout(this.#timer);
+    await within(this.#scheduling, END_MS);
     await within(this.#all(), Math.max(timeoutMs / 2, timeoutMs - END_MS));
     for (const { turn } of this.#running.values()) turn.stop('stopped');
     await within(this.#all(), STOP_MS);
@@ -157,6 +159,10 @@ export class SessionTurns {
     if (this.#runningIn(name) >= limit) return false;
     const row = await store.claim(name, this.#leases.current, limit);
     if (row === null) return false;
+    if (this.#isDraining) {
+      await this.#giveBack(row);
+      return false;
+    }
     if (isUnknown) await this.#failUnknown(row, name);
     else if (workspace !== null && access.byLabel(row.owner, name) === null) await this.#refuse(row, name);
     else this.#run(row, workspace);
@@ -170,14 +176,14 @@ export class SessionTurns {
   #run(row: AgentSessionRow, workspace: Workspace | null): void {
     const { watch } = this.#options;
     const turn = new SessionStep(row, workspace, this.#options);
-    this.#leases.hold(row.id, () => turn.stop('lost'));
+    const letGo = this.#leases.hold(row.id, () => turn.stop('lost'));
     const stopWatching = watch().on(row.id, (what) => {
       if (what === 'status') turn.check();
     });
     const ended = this.#ended(turn, row).finally(() => {
       stopWatching();
-      this.#leases.drop(row.id);
-      this.#running.delete(row.id);
+      letGo();
+      if (this.#running.get(row.id)?.turn === turn) this.#running.delete(row.id);
       this.schedule();
     });
     this.#running.set(row.id, { workspace: row.workspace, turn, ended });
@@ -189,6 +195,15 @@ export class SessionTurns {
     if (outcome === 'busy') this.#busyUntil.set(workspace, clock.now() + BUSY_MS);
     const deadlineAt = row?.deadlineAt ?? null;
     if (deadlineAt !== null) this.#endOverdueIn(deadlineAt - clock.now());
+  }
+
+  /** This server began to stop while it took the turn. */
+  async #giveBack({ owner, id }: AgentSessionRow): Promise<void> {
+    await this.#options.changes.change(owner, id, (draft, { phase }) => {
+      if (phase !== 'running') return undefined;
+      draft.requeue();
+      return true;
+    });
   }
 
   async #failUnknown({ owner, id }: AgentSessionRow, name: string): Promise<void> {

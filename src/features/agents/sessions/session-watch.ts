@@ -8,12 +8,12 @@ export class SessionWatch {
   readonly #listeners = new Map<string, Set<(what: ResponseChange) => void>>();
   readonly #stop: () => void;
 
-  /** `onAny` is called when the state of any session may have changed. */
-  constructor(watch: (onChange: OnChange) => () => void, onAny: () => void) {
+  /** `onAny` is called when the state of a session may have changed; with `*` if that of any may have. */
+  constructor(watch: (onChange: OnChange) => () => void, onAny: (id: string) => void) {
     this.#stop = watch((id, what) => {
       if (id === '*') for (const one of this.#listeners.keys()) this.#tell(one, 'status');
       else this.#tell(id, what);
-      if (what === 'status' && (id === '*' || id.startsWith(SESSION_PREFIX))) onAny();
+      if (what === 'status' && (id === '*' || id.startsWith(SESSION_PREFIX))) onAny(id);
     });
   }
 

@@ -59,7 +59,7 @@ export interface SessionsServiceOptions {
   readonly isDraining: () => boolean;
   /** Aborted when events are not followed any more. */
   readonly closing: AbortSignal;
-  readonly onCreated: () => void;
+  readonly onCreated: (row: AgentSessionRow) => void;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -115,7 +115,7 @@ export class SessionsService implements AgentSessions {
     const made = await store.agentSessions.create(row, change, limits.maxSessions);
     if (made === 'limit') throw agentError('session_limit');
     if (made === 'full') throw queueFull();
-    this.#options.onCreated();
+    this.#options.onCreated(made);
     // What `created` said is the first event.
     return {
       session: showRow(made),
@@ -252,14 +252,15 @@ export class SessionsService implements AgentSessions {
     sessionId: string,
     { after, untilTurn }: FollowOptions,
   ): Promise<AsyncIterable<StoredAgentEvent>> {
-    const { changes, events, closing } = this.#options;
+    const { changes, events, closing, gate } = this.#options;
     const row = await changes.find(keyId, sessionId);
     const number =
       after === BEGINNING ? 0 : after === null ? row.nextEvent - 1 : eventNumber(sessionId, after);
     if (number === null || !(await events.hasAllAfter(row, number))) throw notKept();
     const read = events.read({ owner: keyId, sessionId, after: number, signal, closing });
     const all = after === null ? withFirst(stateEvent(row), read) : read;
-    return untilTurn === undefined ? all : untilEnd(all, untilTurn);
+    const allowed = whileAllowed(all, () => gate.check(keyId));
+    return untilTurn === undefined ? allowed : untilEnd(allowed, untilTurn);
   }
 
   /** Rejects if the model is unknown, or the key may not use it. */
@@ -340,12 +341,13 @@ const repeated = (row: AgentSessionRow, before: string, { body }: InputKey): Pos
   return { turnId: null, lastEventId: eventId(row.id, row.nextEvent - 1) };
 };
 
-/** Whether something is written. */
+/** The turn that the messages are for. Throws if the input cannot be applied. */
 const applied = (
   draft: SessionDraft,
   events: readonly InputEvent[],
-  { onlyIdle = false }: InputOptions,
+  { onlyIdle = false, onlyTurn }: InputOptions,
 ): { readonly turnId: string | null } => {
+  if (onlyTurn !== undefined && draft.turn?.id !== onlyTurn) return { turnId: null };
   if (onlyIdle && draft.turn !== null) throw agentError('session_busy');
   if (draft.phase === 'failed' && events.some(({ type }) => type === 'message')) {
     throw agentError('unknown_workspace', { message: draft.state.error ?? 'This session cannot go on.' });
@@ -368,15 +370,30 @@ async function* withFirst(
   yield* rest;
 }
 
+/** Ends when the key may not be used any more. */
+async function* whileAllowed(
+  events: AsyncIterable<StoredAgentEvent>,
+  check: () => void,
+): AsyncGenerator<StoredAgentEvent> {
+  for await (const event of events) {
+    try {
+      check();
+    } catch {
+      return;
+    }
+    yield event;
+  }
+}
+
 /** Up to the state of the session after the end of the turn. */
 async function* untilEnd(
   events: AsyncIterable<StoredAgentEvent>,
-  turnId: string,
+  turnId: string | null,
 ): AsyncGenerator<StoredAgentEvent> {
   let hasEnded = false;
   for await (const event of events) {
     yield event;
     if (hasEnded && 'session' in event) return;
-    hasEnded ||= 'turn' in event && 'usage' in event && event.turn_id === turnId;
+    hasEnded ||= 'turn' in event && 'usage' in event && (turnId ?? event.turn_id) === event.turn_id;
   }
 }

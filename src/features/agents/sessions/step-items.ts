@@ -1,4 +1,3 @@
-import type { TurnEnded } from '../../../canonical/events/turn-event.ts';
 import type { Opaque, Produced, ToolCall } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { parseJsonObject, textIn } from '../../../kit/json/json.ts';
@@ -57,7 +56,6 @@ export class StepItems {
   readonly #asked: AskedCall[] = [];
   #nextIndex: number;
   #nextItem: number;
-  end: TurnEnded | null = null;
 
   constructor(place: StepPlace, sink: StepSink) {
     this.#place = place;
@@ -103,8 +101,6 @@ export class StepItems {
         this.#done(event.item);
         return;
       case 'turn-ended':
-        this.end = event;
-        return;
       case 'turn-accepted':
       case 'steered':
         return;

@@ -49,17 +49,19 @@ const running = async ({ db }: AgentQuery, workspace: string): Promise<number> =
 /** Whether one more turn may wait for the workspace: those that can run at once do not wait. */
 const hasRoom = async (
   query: AgentQuery,
-  workspace: string,
+  { owner, workspace }: Pick<AgentSessionRow, 'owner' | 'workspace'>,
   { maxQueued, runs }: QueueRoom,
 ): Promise<boolean> => {
   await lockWorkspace(query, workspace);
-  const row = await query.db
+  let waiting = query.db
     .selectFrom('agent_sessions')
     .select((of) => of.fn.countAll<number>().as('count'))
     .where('workspace', '=', workspace)
     .where('queued_at', 'is not', null)
-    .where('expires_at', '>', query.now)
-    .executeTakeFirst();
+    .where('expires_at', '>', query.now);
+  // Sessions without a workspace share nothing with those of other keys.
+  if (workspace === '') waiting = waiting.where('owner', '=', owner);
+  const row = await waiting.executeTakeFirst();
   const free = Math.max(0, runs - (await running(query, workspace)));
   return (row?.count ?? 0) < maxQueued + free;
 };
@@ -77,7 +79,7 @@ const create: (
     .where('expires_at', '>', now)
     .executeTakeFirst();
   if ((known?.count ?? 0) >= maxSessions) return 'limit';
-  if (change.room !== null && !(await hasRoom(query, row.workspace, change.room))) return 'full';
+  if (change.room !== null && !(await hasRoom(query, row, change.room))) return 'full';
   const stored = await db
     .insertInto('agent_sessions')
     .values({
@@ -121,7 +123,7 @@ const change = async (
   const { db, seal, now } = query;
   const found = await db
     .selectFrom('agent_sessions')
-    .select(['rev', 'workspace', 'metadata'])
+    .select(['rev', 'owner', 'workspace', 'metadata'])
     .where('id', '=', id)
     .where('owner', '=', owner)
     .where('expires_at', '>', now)
@@ -129,7 +131,7 @@ const change = async (
     .executeTakeFirst();
   if (found === undefined) return 'gone';
   if (found.rev !== rev) return 'conflict';
-  if (to.room !== null && !(await hasRoom(query, found.workspace, to.room))) return 'full';
+  if (to.room !== null && !(await hasRoom(query, found, to.room))) return 'full';
   if (to.inputKey !== null && !(await useKey(query, id, to.inputKey))) return 'conflict';
   const row = await db
     .updateTable('agent_sessions')

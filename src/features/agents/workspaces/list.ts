@@ -9,18 +9,16 @@ import { workspaceTools } from './tools.ts';
 export interface ListWorkspacesDeps {
   readonly access: WorkspaceAccess;
   readonly runs: Pick<AgentRuns, 'free'>;
-  /** Why nothing can run in it, as the end of a sentence about it; null: nothing is known. */
-  readonly trouble?: (workspace: Workspace) => string | null;
 }
 
 /** The workspaces of a key with their state, for lists of MCP servers. */
 export const workspaceLister =
-  ({ access, runs, trouble = () => null }: ListWorkspacesDeps): Offers['listWorkspaces'] =>
+  ({ access, runs }: ListWorkspacesDeps): Offers['listWorkspaces'] =>
   (keyId) =>
     Promise.all(
       access.usableBy(keyId).map(async (workspace) => ({
         workspace,
-        list: toolsOf(workspace, (await folderTrouble(workspace)) ?? trouble(workspace)),
+        list: toolsOf(workspace, await folderTrouble(workspace)),
         active: workspace.runs - runs.free(workspace),
       })),
     );
