@@ -42,7 +42,13 @@ const runs: Script = ({ body }, connection) => {
   if (last?.['type'] === 'function_call_output') return answer(connection, [{ text: 'Heard.' }]);
   const cmd = (last?.['content'] as readonly { readonly text: string }[] | undefined)?.[0]?.text ?? '';
   return answer(connection, [
-    { call: { name: 'exec_command', arguments: { cmd }, callId: `call_${items.length}` } },
+    {
+      call: {
+        name: 'exec_command',
+        arguments: { cmd, yield_time_ms: 30_000 },
+        callId: `call_${items.length}`,
+      },
+    },
   ]);
 };
 
@@ -57,7 +63,6 @@ beforeEach(async () => {
   env = {
     PROXY_API_KEY: KEY,
     PROXY_UPSTREAM_BASE_URL: model.baseUrl,
-    PROXY_STORE_TIMEOUT_MS: '1000',
     PROXY_DRAIN_TIMEOUT_MS: '1000',
     PROXY_DATABASE_URL: await postgres.createDatabase(),
     PROXY_MCP_CONFIG: files.write({ demo: { workspace: folder } }),
@@ -71,10 +76,10 @@ afterEach(async () => {
 const urlOf = ({ output }: RunningCommand): string | undefined =>
   /URL\s+(http:\/\/127\.0\.0\.1:\d+)/.exec(output.err)?.[1];
 
-const start = async (name: string) => {
+const start = async (name: string, more: Readonly<Record<string, string>> = {}) => {
   const stateDir = path.join(room.home, name);
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const command = room.start([], { ...env, PROXY_STATE_DIR: stateDir });
+  const command = room.start([], { ...env, PROXY_STATE_DIR: stateDir, ...more });
   await until(() => urlOf(command) !== undefined);
   const url = urlOf(command) ?? '';
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
@@ -118,12 +123,14 @@ const follow = async ({ sessions }: Server, id: string) => {
 
 describe.skipIf(!hasSandbox)('a turn of a server', NEEDS_SANDBOX, () => {
   it('that is killed is ended by the other server', async () => {
-    const [one, two] = await Promise.all([start('one'), start('two')]);
+    const one = await start('one');
     const { id } = await create(one);
     const known = await follow(one, id);
     await say(one, id, 'touch begun; exec sleep 621');
     await until(() => existsSync(inFolder('begun')));
     await until(() => JSON.stringify(known.events).includes('"command_execution"'));
+    // Not earlier: any server starts turns that wait.
+    const two = await start('two');
     one.command.child.kill('SIGKILL');
     await known.ended;
     // It waits for the place of the turn that runs no more.
@@ -210,7 +217,7 @@ describe.skipIf(!hasSandbox)('a turn of a server', NEEDS_SANDBOX, () => {
   }, 60_000);
 
   it('ends while its database is gone', async () => {
-    const one = await start('one');
+    const one = await start('one', { PROXY_STORE_TIMEOUT_MS: '1000' });
     const { id } = await create(one);
     const known = await follow(one, id);
     await say(one, id, 'touch begun; while [ ! -e go ]; do sleep 0.05; done; echo went');
@@ -222,7 +229,8 @@ describe.skipIf(!hasSandbox)('a turn of a server', NEEDS_SANDBOX, () => {
     writeFileSync(inFolder('go'), '');
     await until(() => JSON.stringify(model.requests.at(-1)?.body).includes('\\nwent'));
     await postgres.start();
-    await statusIs(one, id, 'idle');
+    const isIdle = ({ status }: { readonly status: string }): boolean => status === 'idle';
+    await until(() => one.sessions.retrieve(id).then(isIdle, () => false));
     expect(await turnsOf(one, id)).toMatchObject([{ status: 'completed', error: null }]);
     await until(() => known.events.at(-1)?.type === 'agent.session.idle');
     expect(await eventsAfter(one, id, known.events[1]?.event_id ?? '')).toEqual(known.events.slice(2));
